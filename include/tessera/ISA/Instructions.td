@@ -1,0 +1,358 @@
+//===- Instructions.td - The instruction table -------------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every instruction is defined here once. tessera-tblgen makes of it the
+// encoder's and decoder's field tables, the assembly syntax, docs/isa.md and
+// the enumerations that the simulator dispatches on; dialects/ISA/ISAOps.td
+// makes of it the operations of the `isa` dialect.
+//
+// An instruction is one or two 16-byte words, little endian. Bits 0-7 of word 0
+// are the opcode. Bits named by no field are reserved and must be 0. A two-word
+// instruction carries its semaphore list in word 1:
+//   bits 128 + 16i, i = 0..2: wait   {sem: 5, count: 10, valid: 1}
+//   bits 176 + 16i, i = 0..2: signal {sem: 5, count: 10, valid: 1}
+//   bits 224-255: reserved.
+// A valid entry has count >= 1; an invalid one is all zero; valid ones come
+// first and name different semaphores.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_ISA_INSTRUCTIONS
+#define TESSERA_ISA_INSTRUCTIONS
+
+// How a field is written in assembly and what it may hold.
+class OperandKind<string cppName, int bits, bit isSigned = 0> {
+  string CppName = cppName;
+  int Bits = bits;
+  bit IsSigned = isSigned;
+}
+def ScalarReg : OperandKind<"ScalarReg", 5>; // r0 .. r31
+def DescReg : OperandKind<"DescReg", 5>;     // t0 .. t31
+def Flag : OperandKind<"Flag", 1>;           // present as its name, or absent
+def U16 : OperandKind<"Unsigned", 16>;
+def U32 : OperandKind<"Unsigned", 32>;
+def S32 : OperandKind<"Signed", 32, 1>;
+def S64 : OperandKind<"Signed", 64, 1>;
+def DimMask : OperandKind<"DimMask", 6>; // [0, 2]: the set of dimensions
+def QueueKind : OperandKind<"Queue", 3>; // seq, ld, st, mx, vx = 0 .. 4
+def AccumulateKind : OperandKind<"Accumulate", 2>; // no, yes, reg = 0 .. 2
+def ReduceKind : OperandKind<"Reduce", 2>; // none, sum, max, min = 0 .. 3
+
+// A field: its name, kind, and lowest bit in word 0.
+class Field<string name, OperandKind kind, int lsb, string doc> {
+  string Name = name;
+  OperandKind Kind = kind;
+  int Lsb = lsb;
+  string Doc = doc;
+}
+
+class Group<string name, string title> {
+  string Name = name;
+  string Title = title;
+}
+def ScalarGroup : Group<"scalar", "Scalar and control">;
+def SyncGroup : Group<"sync", "Synchronisation">;
+def DmaGroup : Group<"dma", "Data movement">;
+def MatrixGroup : Group<"matrix", "Matrix engine">;
+def VectorGroup : Group<"vector", "Vector engine">;
+
+// The queue that executes an instruction: seq for the sequencer itself;
+// "field" when the instruction's `queue` field says it.
+class Inst<string mnemonic, int opcode, Group group, string queue, int words,
+           list<Field> fields> {
+  string Mnemonic = mnemonic;
+  int Opcode = opcode;
+  Group InstGroup = group;
+  string Queue = queue;
+  int Words = words;
+  list<Field> Fields = fields;
+  string Summary = ?;
+  string Semantics = ?;
+  string Timing = ?;
+  string Faults = "None.";
+}
+
+class ScalarInst<string mnemonic, int opcode, list<Field> fields>
+    : Inst<mnemonic, opcode, ScalarGroup, "seq", 1, fields> {
+  let Timing = "One sequencer cycle.";
+}
+
+// Shared fields.
+defvar Rd = Field<"rd", ScalarReg, 8, "destination register">;
+defvar Ra = Field<"ra", ScalarReg, 13, "first source register">;
+defvar Rb = Field<"rb", ScalarReg, 18, "second source register">;
+defvar Imm = Field<"imm", S64, 64, "immediate">;
+defvar Offset = Field<"offset", S32, 64,
+    "target minus the branch's own position, in instructions">;
+
+//===-- Scalar and control ------------------------------------------------===//
+
+def HALT : ScalarInst<"halt", 0x01, []> {
+  let Summary = "End of the program.";
+  let Semantics = "The core stops fetching; the dispatch completes on this core when all its queues are empty and its stores are acknowledged.";
+  let Faults = "SemaphoreNotZero if a semaphore is not 0 once the queues are empty.";
+}
+def TRAP : ScalarInst<"trap", 0x02, [Field<"code", U32, 64, "reported in the fault record">]> {
+  let Summary = "Raise a fault on purpose.";
+  let Semantics = "Faults with cause Trap and the given code.";
+  let Faults = "Trap, always.";
+}
+def MARK : ScalarInst<"mark", 0x03, [Field<"id", U32, 64, "identifier in the trace">]> {
+  let Summary = "Write a trace event.";
+  let Semantics = "Adds a marker with the identifier to the trace; no other effect.";
+}
+def LI : ScalarInst<"li", 0x08, [Rd, Imm]> {
+  let Summary = "Load a 64-bit immediate.";
+  let Semantics = "rd = imm";
+}
+class BinaryInst<string mnemonic, int opcode, string expr>
+    : ScalarInst<mnemonic, opcode, [Rd, Ra, Rb]> {
+  let Summary = "rd = " # expr # ", on 64 bits, wrapping.";
+  let Semantics = "rd = " # expr;
+}
+def ADD : BinaryInst<"add", 0x09, "ra + rb">;
+def SUB : BinaryInst<"sub", 0x0a, "ra - rb">;
+def MUL : BinaryInst<"mul", 0x0b, "ra * rb">;
+def AND : BinaryInst<"and", 0x0c, "ra & rb">;
+def OR : BinaryInst<"or", 0x0d, "ra | rb">;
+def XOR : BinaryInst<"xor", 0x0e, "ra ^ rb">;
+def SHL : BinaryInst<"shl", 0x0f, "ra << (rb mod 64)">;
+def SHR : BinaryInst<"shr", 0x10, "ra >> (rb mod 64), unsigned">;
+def SLT : BinaryInst<"slt", 0x11, "ra < rb ? 1 : 0, signed">;
+def MIN : BinaryInst<"min", 0x12, "min(ra, rb), signed">;
+def MAX : BinaryInst<"max", 0x13, "max(ra, rb), signed">;
+def DIVU : BinaryInst<"divu", 0x14, "ra / rb, unsigned"> {
+  let Faults = "DivideByZero if rb is 0.";
+}
+def REMU : BinaryInst<"remu", 0x15, "ra mod rb, unsigned"> {
+  let Faults = "DivideByZero if rb is 0.";
+}
+class ImmediateInst<string mnemonic, int opcode, string expr>
+    : ScalarInst<mnemonic, opcode, [Rd, Ra, Imm]> {
+  let Summary = "rd = " # expr # ", on 64 bits, wrapping.";
+  let Semantics = "rd = " # expr;
+}
+def ADDI : ImmediateInst<"addi", 0x18, "ra + imm">;
+def MULI : ImmediateInst<"muli", 0x19, "ra * imm">;
+def ANDI : ImmediateInst<"andi", 0x1a, "ra & imm">;
+def XORI : ImmediateInst<"xori", 0x1b, "ra ^ imm">;
+
+def JUMP : ScalarInst<"jump", 0x20, [Offset]> {
+  let Summary = "Jump.";
+  let Semantics = "pc = pc + offset (in instructions)";
+  let Faults = "IllegalBranch if the target is outside the program or in another loop body.";
+}
+class BranchInst<string mnemonic, int opcode, string condition>
+    : ScalarInst<mnemonic, opcode, [Ra, Rb, Offset]> {
+  let Summary = "Branch if " # condition # ".";
+  let Semantics = "if " # condition # ": pc = pc + offset (in instructions)";
+  let Faults = "IllegalBranch if the target is outside the program or in another loop body.";
+}
+def BEQ : BranchInst<"beq", 0x21, "ra == rb">;
+def BNE : BranchInst<"bne", 0x22, "ra != rb">;
+def BLT : BranchInst<"blt", 0x23, "ra < rb, signed">;
+def BGE : BranchInst<"bge", 0x24, "ra >= rb, signed">;
+
+defvar Length = Field<"length", U16, 96, "number of instructions in the body, >= 1">;
+def LOOP : ScalarInst<"loop", 0x28, [Rd, Field<"count", U32, 64, "iterations, >= 1">, Length]> {
+  let Summary = "Hardware loop with a constant count.";
+  let Semantics = "Runs the next `length` instructions `count` times; rd holds the iteration's index, from 0. Up to 6 deep. Going from the last instruction of the body to the first costs no cycle.";
+  let Faults = "LoopNesting beyond 6 deep; IllegalLoop if count or length is 0 or the body leaves the program.";
+}
+def LOOPR : ScalarInst<"loopr", 0x29, [Rd, Ra, Length]> {
+  let Summary = "Hardware loop with a count from a register.";
+  let Semantics = "As `loop`, with ra iterations (signed); the body is skipped if ra <= 0.";
+  let Faults = "As `loop`.";
+}
+def LDARG : ScalarInst<"ldarg", 0x30, [Rd, Field<"index", U16, 64, "64-bit argument number">]> {
+  let Summary = "Read an argument of the dispatch.";
+  let Semantics = "rd = argument[index]";
+  let Faults = "ArgumentIndex if the dispatch has no such argument.";
+}
+def LDS : ScalarInst<"lds", 0x31, [Rd, Ra, Imm]> {
+  let Summary = "Scalar load from SPM.";
+  let Semantics = "rd = sign-extended 32-bit value at SPM byte address ra + imm. The program orders it after the producer by a `wait seq`.";
+  let Timing = "Two sequencer cycles.";
+  let Faults = "SpmOutOfBounds, Misaligned (4 bytes).";
+}
+def COREID : ScalarInst<"coreid", 0x32, [Rd]> {
+  let Summary = "This core's number in the dispatch.";
+  let Semantics = "rd = index of this core in the dispatch's rectangle, row major, from 0";
+}
+def NUMCORES : ScalarInst<"numcores", 0x33, [Rd]> {
+  let Summary = "The dispatch's number of cores.";
+  let Semantics = "rd = cores in the dispatch's rectangle";
+}
+def TDLOAD : ScalarInst<"td.load", 0x38, [Field<"td", DescReg, 8, "destination descriptor register">,
+                                          Field<"index", U16, 64, "descriptor number in the kernel's constants">]> {
+  let Summary = "Load a tensor descriptor from descriptor memory.";
+  let Semantics = "td = descriptors[index]";
+  let Faults = "DescriptorIndex; IllegalDescriptor if the image is malformed.";
+}
+defvar Td = Field<"td", DescReg, 8, "destination descriptor register">;
+defvar TdSrc = Field<"src", DescReg, 13, "source descriptor register">;
+def TDADD : ScalarInst<"td.add", 0x39, [Td, TdSrc, Field<"ra", ScalarReg, 18, "byte offset">]> {
+  let Summary = "Move a descriptor's base by a register.";
+  let Semantics = "td = src; td.base += ra (bytes)";
+}
+def TDADDI : ScalarInst<"td.addi", 0x3a, [Td, TdSrc, Imm]> {
+  let Summary = "Move a descriptor's base by an immediate.";
+  let Semantics = "td = src; td.base += imm (bytes)";
+}
+
+//===-- Synchronisation ---------------------------------------------------===//
+
+defvar Queue = Field<"queue", QueueKind, 8, "the queue that this instruction passes through">;
+class SyncInst<string mnemonic, int opcode>
+    : Inst<mnemonic, opcode, SyncGroup, "field", 2, [Queue]>;
+def WAIT : SyncInst<"wait", 0x40> {
+  let Summary = "Wait for semaphores, in a queue or in the sequencer.";
+  let Semantics = "Takes its wait list when its turn comes in the named queue; with `seq` the sequencer itself waits. Carries no signals.";
+  let Timing = "One cycle of the queue once the counts are there.";
+  let Faults = "SemaphoreWaiters if another queue waits on the same semaphore.";
+}
+def SIGNAL : SyncInst<"signal", 0x41> {
+  let Summary = "Signal semaphores, from a queue or from the sequencer.";
+  let Semantics = "Adds its signal list when every earlier instruction of the named queue has completed. Carries no waits.";
+  let Timing = "One cycle.";
+  let Faults = "SemaphoreOverflow beyond 65,535.";
+}
+def FENCE : Inst<"fence", 0x42, SyncGroup, "seq", 1, []> {
+  let Summary = "Wait for all stores.";
+  let Semantics = "The sequencer goes on when every store pushed before has been acknowledged by memory.";
+  let Timing = "Until the last acknowledgement, at least one cycle.";
+}
+
+//===-- Data movement -----------------------------------------------------===//
+
+class DmaInst<string mnemonic, int opcode, string queue, list<Field> fields>
+    : Inst<mnemonic, opcode, DmaGroup, queue, 2, fields> {
+  let Faults = "IllegalDescriptor (spaces, extents, formats), SpmOutOfBounds, AccOutOfBounds, PageFault, Misaligned.";
+}
+defvar Dst = Field<"dst", DescReg, 8, "destination descriptor">;
+defvar Src = Field<"src", DescReg, 13, "source descriptor">;
+def LOAD : DmaInst<"load", 0x50, "ld", [Dst, Src]> {
+  let Summary = "Copy a tensor into SPM.";
+  let Semantics = "Copies src (global) to dst (spm), element by element in row-major order. Equal extents and formats.";
+  let Timing = "`dma.load_bursts` bursts are issued per cycle, at most `dma.outstanding` in flight. A burst covers what one row of contiguous elements needs of one aligned `dma.burst_bytes`. The next load's bursts follow at once. Completes, in order, when the last burst has been written to SPM.";
+}
+def STORE : DmaInst<"store", 0x51, "st", [Dst, Src, Field<"posted", Flag, 63, "complete at injection">]> {
+  let Summary = "Copy a tensor from SPM or ACC to memory.";
+  let Semantics = "Copies src (spm or acc) to dst (global), element by element in row-major order. Equal extents and formats. The source is read at start. Completes when memory has acknowledged the last write, or at injection if posted.";
+  let Timing = "As `load`, with `dma.store_bursts`.";
+}
+def FILL : DmaInst<"fill", 0x52, "ld", [Dst, Field<"value", U32, 64, "the element's bits">]> {
+  let Summary = "Fill a tensor in SPM with a constant.";
+  let Semantics = "Every element of dst (spm) = the low bits of value.";
+  let Timing = "One `dma.burst_bytes` per cycle.";
+}
+
+//===-- Matrix engine -----------------------------------------------------===//
+
+def MMA : Inst<"mma", 0x60, MatrixGroup, "mx", 2, [
+    Field<"acc", DescReg, 8, "accumulator (acc), M dimensions then N dimensions">,
+    Field<"a", DescReg, 13, "left operand (spm)">,
+    Field<"b", DescReg, 18, "right operand (spm)">,
+    Field<"m_dims", DimMask, 23, "which dimensions of a are M; the rest are K">,
+    Field<"n_dims", DimMask, 29, "which dimensions of b are N; the rest are K">,
+    Field<"accumulate", AccumulateKind, 35, "no: overwrite; yes: add; reg: add if ra != 0">,
+    Field<"ra", ScalarReg, 37, "read when pushed, if accumulate = reg">]> {
+  let Summary = "Matrix multiply (and accumulate).";
+  let Semantics = "M, N and K are the row-major flattenings of their dimensions. For each m, n: v = accumulate ? acc[m,n] : 0; for k ascending: v = fma(a[m,k], b[k,n], v); acc[m,n] = v. Floats accumulate in f32, integers in wrapping i32. acc has M·N elements in that order. b is taken as N×K (loaded by side shift) when its last dimension of extent > 1 is a K dimension.";
+  let Timing = "See the section on matrix timing.";
+  let Faults = "IllegalDescriptor (spaces, formats without a rate in the architecture, K of a and b differ, acc not M·N), SpmOutOfBounds, AccOutOfBounds.";
+}
+
+//===-- Vector engine -----------------------------------------------------===//
+
+def MAP : Inst<"map", 0x70, VectorGroup, "vx", 2, [
+    Field<"program", U16, 64, "map program number in the object">,
+    Field<"out0", DescReg, 28, "first output (spm or acc)">,
+    Field<"out1", DescReg, 33, "second output, if the program has one">,
+    Field<"in0", DescReg, 8, "first input (spm or acc), if any">,
+    Field<"in1", DescReg, 13, "second input, if any">,
+    Field<"in2", DescReg, 18, "third input, if any">,
+    Field<"in3", DescReg, 23, "fourth input, if any">,
+    Field<"reduce", ReduceKind, 38, "reduction of out0 over reduce_dims">,
+    Field<"reduce_dims", DimMask, 40, "reduced dimensions">,
+    Field<"accumulate", AccumulateKind, 46, "combine the reduction with out0's old value">,
+    Field<"ra", ScalarReg, 48, "read when pushed, if accumulate = reg">]> {
+  let Summary = "Run a lane program over every element of an iteration space.";
+  let Semantics = "The iteration space has the extents of in0 (of out0 if there is no input); all inputs have these extents (stride 0 broadcasts), and so have the outputs, except that out0 has extent 1 in reduced dimensions. Each element is converted to a 32-bit lane register (floats to f32, integers to i32), the program runs, and its output registers are converted to the outputs' formats (f32 rounded to nearest even; integers truncated to the low bits). A reduction takes, for each element of out0, the values in row-major order of the reduced dimensions: value j goes to partial result j mod 64 in order (each starts at the identity), then partial results are combined pairwise as a binary tree, then combined with the old value if accumulating. A reduction works on the program's output register as f32 if out0's format is a float, else as i32.";
+  let Timing = "See the section on vector timing.";
+  let Faults = "MapIndex; IllegalDescriptor (extents, spaces, writing through stride 0); SpmOutOfBounds, AccOutOfBounds.";
+}
+
+//===----------------------------------------------------------------------===//
+// Lane operations of map programs. 16 lane registers of 32 bits; f32 and i32
+// views of the same bits. Comparisons give i32 1 or 0. One 8-byte word each:
+//   bits 0-7 op, 8-11 dst, 12-15 a, 16-19 b, 20-23 c, 24-31 reserved, 32-63 imm.
+// Unused fields are 0.
+//===----------------------------------------------------------------------===//
+
+class LaneOp<string mnemonic, int opcode, string unit, int operands, string semantics> {
+  string Mnemonic = mnemonic;
+  int Opcode = opcode;
+  string Unit = unit; // "alu", "sfu" or "free" (costs no slot)
+  int Operands = operands;
+  string Semantics = semantics;
+  bit HasImm = 0;
+}
+def LANE_CONST : LaneOp<"const", 0x01, "free", 0, "imm"> { let HasImm = 1; }
+def LANE_ADDF : LaneOp<"addf", 0x10, "alu", 2, "a + b, rounded to nearest even">;
+def LANE_SUBF : LaneOp<"subf", 0x11, "alu", 2, "a - b">;
+def LANE_MULF : LaneOp<"mulf", 0x12, "alu", 2, "a * b">;
+def LANE_FMA : LaneOp<"fma", 0x13, "alu", 3, "a * b + c, rounded once">;
+def LANE_MINF : LaneOp<"minf", 0x14, "alu", 2, "the smaller; NaN if either is NaN; -0 < +0">;
+def LANE_MAXF : LaneOp<"maxf", 0x15, "alu", 2, "the larger; NaN if either is NaN; -0 < +0">;
+def LANE_NEGF : LaneOp<"negf", 0x16, "alu", 1, "a with its sign bit flipped">;
+def LANE_ABSF : LaneOp<"absf", 0x17, "alu", 1, "a with its sign bit cleared">;
+def LANE_FLOORF : LaneOp<"floorf", 0x18, "alu", 1, "largest integer not above a">;
+def LANE_CEILF : LaneOp<"ceilf", 0x19, "alu", 1, "smallest integer not below a">;
+def LANE_ROUNDF : LaneOp<"roundf", 0x1a, "alu", 1, "nearest integer, ties to even">;
+def LANE_EQF : LaneOp<"eqf", 0x20, "alu", 2, "a == b (false for NaN)">;
+def LANE_NEF : LaneOp<"nef", 0x21, "alu", 2, "a != b (true for NaN)">;
+def LANE_LTF : LaneOp<"ltf", 0x22, "alu", 2, "a < b (false for NaN)">;
+def LANE_LEF : LaneOp<"lef", 0x23, "alu", 2, "a <= b (false for NaN)">;
+def LANE_SELECT : LaneOp<"select", 0x28, "alu", 3, "a != 0 as i32 ? b : c">;
+def LANE_ADDI : LaneOp<"addi", 0x30, "alu", 2, "a + b, wrapping">;
+def LANE_SUBI : LaneOp<"subi", 0x31, "alu", 2, "a - b, wrapping">;
+def LANE_MULI : LaneOp<"muli", 0x32, "alu", 2, "a * b, wrapping">;
+def LANE_MINI : LaneOp<"mini", 0x33, "alu", 2, "signed minimum">;
+def LANE_MAXI : LaneOp<"maxi", 0x34, "alu", 2, "signed maximum">;
+def LANE_ANDI : LaneOp<"andi", 0x35, "alu", 2, "a & b">;
+def LANE_ORI : LaneOp<"ori", 0x36, "alu", 2, "a | b">;
+def LANE_XORI : LaneOp<"xori", 0x37, "alu", 2, "a ^ b">;
+def LANE_SHLI : LaneOp<"shli", 0x38, "alu", 2, "a << b, 0 if b >= 32 unsigned">;
+def LANE_SHRSI : LaneOp<"shrsi", 0x39, "alu", 2, "a >> b arithmetic, b clamped to 31 unsigned">;
+def LANE_SHRUI : LaneOp<"shrui", 0x3a, "alu", 2, "a >> b logical, 0 if b >= 32 unsigned">;
+def LANE_EQI : LaneOp<"eqi", 0x40, "alu", 2, "a == b">;
+def LANE_NEI : LaneOp<"nei", 0x41, "alu", 2, "a != b">;
+def LANE_LTI : LaneOp<"lti", 0x42, "alu", 2, "a < b signed">;
+def LANE_LEI : LaneOp<"lei", 0x43, "alu", 2, "a <= b signed">;
+def LANE_LTU : LaneOp<"ltu", 0x44, "alu", 2, "a < b unsigned">;
+def LANE_MULHSI : LaneOp<"mulhsi", 0x45, "alu", 2, "high 32 bits of the signed 64-bit product">;
+def LANE_ITOF : LaneOp<"itof", 0x48, "alu", 1, "signed i32 to f32, nearest even">;
+def LANE_UTOF : LaneOp<"utof", 0x49, "alu", 1, "unsigned i32 to f32, nearest even">;
+def LANE_FTOI : LaneOp<"ftoi", 0x4a, "alu", 1, "f32 to signed i32, toward zero, saturating, NaN to 0">;
+def LANE_RNDBF16 : LaneOp<"rndbf16", 0x4b, "alu", 1, "f32 rounded to bf16 and widened">;
+def LANE_RNDF16 : LaneOp<"rndf16", 0x4c, "alu", 1, "f32 rounded to f16 and widened">;
+def LANE_DIVI : LaneOp<"divi", 0x50, "sfu", 2, "signed quotient toward zero; 0 if b is 0; wraps for the minimum over -1">;
+def LANE_REMI : LaneOp<"remi", 0x51, "sfu", 2, "a - divi(a, b) * b">;
+def LANE_DIVF : LaneOp<"divf", 0x60, "sfu", 2, "a / b, correctly rounded">;
+def LANE_SQRT : LaneOp<"sqrt", 0x61, "sfu", 1, "square root, correctly rounded">;
+def LANE_RCP : LaneOp<"rcp", 0x62, "sfu", 1, "1 / a, correctly rounded">;
+def LANE_RSQRT : LaneOp<"rsqrt", 0x63, "sfu", 1, "1 / sqrt(a), within 2 ulp">;
+def LANE_EXP : LaneOp<"exp", 0x64, "sfu", 1, "e to the a, within 2 ulp">;
+def LANE_LOG : LaneOp<"log", 0x65, "sfu", 1, "natural logarithm, within 2 ulp">;
+def LANE_TANH : LaneOp<"tanh", 0x66, "sfu", 1, "within 2 ulp">;
+def LANE_ERF : LaneOp<"erf", 0x67, "sfu", 1, "within 2 ulp">;
+def LANE_SIN : LaneOp<"sin", 0x68, "sfu", 1, "within 2 ulp, any argument">;
+def LANE_COS : LaneOp<"cos", 0x69, "sfu", 1, "within 2 ulp, any argument">;
+def LANE_SIGMOID : LaneOp<"sigmoid", 0x6a, "sfu", 1, "1 / (1 + exp(-a)), within 2 ulp">;
+
+#endif // TESSERA_ISA_INSTRUCTIONS
