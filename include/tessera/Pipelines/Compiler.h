@@ -1,12 +1,13 @@
-//===- Compiler.h - Compile a model ---------------------------*- C++ -*-===//
+//===- Compiler.h - From a model file to an object -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler as a library: a model file and an architecture in, an object
-// out. No LLVM type appears here, so tools stay thin.
+// The compiler as a function, free of LLVM in its declarations, so that tools
+// stay thin. Diagnostics come back in the Status: one line, "file:line or model
+// node: what is wrong; what would be accepted".
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,78 +16,81 @@
 
 #include "tessera/Arch/Architecture.h"
 #include "tessera/Object/Object.h"
-#include "tessera/Support/HostTensor.h"
 #include "tessera/Support/Status.h"
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tessera {
 
-/// One dimension of a model's input: a number, or a symbol still to be bound.
-struct InputDim {
-  int64_t value = -1; ///< -1 when symbolic.
-  std::string symbol; ///< Empty when fixed.
-};
-
-struct ModelInput {
+/// A tensor in host memory: row-major, densely packed, little endian.
+struct HostTensor {
   std::string name;
-  std::string type; ///< As in TensorSignature.
-  std::vector<InputDim> dims;
+  /// The element type as TensorSignature::type spells it: "f32", "i64", "bool", ….
+  std::string type;
+  std::vector<uint64_t> shape;
+  std::vector<std::byte> bytes;
 };
 
-/// The inputs as the model file declares them, in order.
-Result<std::vector<ModelInput>> readModelInputs(const std::string &path);
-
-/// Where compileModel stops when text is asked for.
+/// How far to compile; every level below Object leaves its text in
+/// CompiledModel::emittedText.
 enum class EmitLevel : uint8_t { Graph, Tile, Isa, Device, Object };
 
 struct CompileOptions {
-  Architecture arch;
-  /// Values of symbolic dimensions.
-  std::map<std::string, int64_t> dims;
-  /// Stop there and give the IR as text; Object goes all the way.
+  Architecture architecture;
+  /// Values of symbolic dimensions by name (`--dim`).
+  std::map<std::string, uint64_t> dims;
+  /// Shapes of the inputs that the user gave; they bind symbolic dimensions and
+  /// must agree with the model. By input name, or by position.
+  std::map<std::string, std::vector<uint64_t>> inputShapes;
+  std::map<uint32_t, std::vector<uint64_t>> inputShapesByPosition;
   EmitLevel emit = EmitLevel::Object;
-  /// Print the IR to stderr after each run of this pass ("all": every pass).
+  /// Pass whose result is printed into `dumpText`; empty: none. An unknown name
+  /// is an error that lists the known ones.
   std::string dumpAfter;
-  /// Print the time of each pass to stderr.
+  /// Fill `timingText` with the time that each pass took.
   bool timing = false;
 };
 
-/// A compiled model together with its imported form, which the host reference
-/// runs.
-class CompiledModel {
-public:
-  struct Implementation;
-  explicit CompiledModel(std::unique_ptr<Implementation> implementation);
-  CompiledModel(CompiledModel &&) noexcept;
-  CompiledModel &operator=(CompiledModel &&) noexcept;
-  ~CompiledModel();
-
-  /// Valid if `emit` was Object.
-  const Object &object() const;
-  /// The IR text if `emit` was another level.
-  const std::string &text() const;
-  /// Runs the imported model on the host through upstream lowering. `inputs` in
-  /// the order of object().inputs; gives the outputs in order.
-  Result<std::vector<HostTensor>>
-  runReference(const std::vector<HostTensor> &inputs) const;
-
-private:
-  std::unique_ptr<Implementation> implementation;
+/// What a model file declares, before any dimension is bound.
+struct ModelDescription {
+  struct Tensor {
+    std::string name, type;
+    /// Numbers, or the names of symbolic dimensions.
+    std::vector<std::string> shape;
+  };
+  std::string format; ///< "onnx", "mlir" or "mlirbc".
+  std::vector<Tensor> inputs, outputs;
+  /// Operators by kind, with their number.
+  std::map<std::string, uint64_t> operators;
+  uint64_t parameterBytes = 0; ///< Weights and other constants.
 };
 
-/// Imports and compiles `path` (.onnx, .mlir, .mlirbc). Errors read
-/// "file:line or model node: what is wrong; what would be accepted".
+/// The imported module and whatever else runReference() needs (MLIR inside).
+struct ImportedModel;
+
+/// A finished compilation.
+struct CompiledModel {
+  Object object; ///< Valid when emit was EmitLevel::Object.
+  std::string emittedText, dumpText, timingText;
+  double seconds = 0; ///< Wall time of the compilation.
+  std::shared_ptr<ImportedModel> imported;
+};
+
+/// Reads the declarations of `path` (.onnx, .mlir, .mlirbc).
+Result<ModelDescription> describeModel(const std::string &path);
+
 Result<CompiledModel> compileModel(const std::string &path,
                                    const CompileOptions &options);
 
-/// "graph", "tile", "isa", "device", "object".
-std::optional<EmitLevel> emitLevelFromName(std::string_view name);
+/// The same model lowered by upstream passes and run on the host: the
+/// reference of `--verify`. Inputs and outputs are in signature order.
+Result<std::vector<HostTensor>> runReference(const CompiledModel &model,
+                                             std::span<const HostTensor> inputs);
 
 } // namespace tessera
 
