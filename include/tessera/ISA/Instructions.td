@@ -25,9 +25,9 @@
 #define TESSERA_ISA_INSTRUCTIONS
 
 // How a field is written in assembly and what it may hold.
-class OperandKind<string cppName, int bits, bit isSigned = 0> {
+class OperandKind<string cppName, int width, bit isSigned = 0> {
   string CppName = cppName;
-  int Bits = bits;
+  int Bits = width;
   bit IsSigned = isSigned;
 }
 def ScalarReg : OperandKind<"ScalarReg", 5>; // r0 .. r31
