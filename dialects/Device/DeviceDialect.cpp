@@ -49,12 +49,12 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 StringAttr name, StringAttr type,
+                                 StringRef name, StringRef type,
                                  ArrayRef<int64_t> shape) {
   for (int64_t extent : shape)
     if (extent < 0)
-      return emitError() << "tensor '" << name.getValue()
-                         << "' has a negative extent " << extent;
+      return emitError() << "tensor '" << name << "' has a negative extent "
+                         << extent;
   return success();
 }
 
@@ -115,8 +115,7 @@ LogicalResult DispatchOp::verify() {
   return success();
 }
 
-LogicalResult
-DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (!symbolTable.lookupNearestSymbolFrom(*this, getKernelAttr()))
     return emitOpError("dispatches ")
            << getKernelAttr() << ", which the module does not define";

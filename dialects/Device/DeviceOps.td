@@ -57,8 +57,8 @@ def Device_TensorAttr : AttrDef<Device_Dialect, "Tensor"> {
     The buffer holds it row-major and densely packed.
   }];
   let parameters = (ins
-    "::mlir::StringAttr":$name,
-    "::mlir::StringAttr":$type,
+    StringRefParameter<"">:$name,
+    StringRefParameter<"">:$type,
     OptionalArrayRefParameter<"int64_t">:$shape);
   let assemblyFormat = "`<` $name `:` $type `,` `[` (`]`) : ($shape^ `]`)? `>`";
   let genVerifyDecl = 1;
@@ -123,7 +123,7 @@ def Device_ConstantOp : Device_ProgramOpOf<"constant", [Pure]> {
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Device_BufferType:$buffer);
-  let assemblyFormat = "$value attr-dict `:` type($buffer)";
+  let assemblyFormat = "$value attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -136,7 +136,7 @@ def Device_AllocOp : Device_ProgramOpOf<"alloc"> {
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Device_BufferType, "", [MemAlloc]>:$buffer);
-  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($buffer)";
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -166,7 +166,7 @@ def Device_CopyOp : Device_ProgramOpOf<"copy"> {
     Arg<Device_BufferType, "", [MemRead]>:$source,
     Arg<Device_BufferType, "", [MemWrite]>:$target);
   let assemblyFormat = [{
-    $source `to` $target attr-dict `:` type($source) `to` type($target)
+    $source `to` $target attr-dict `:` qualified(type($source)) `to` qualified(type($target))
   }];
   let hasVerifier = 1;
 }
@@ -176,7 +176,7 @@ def Device_FillOp : Device_ProgramOpOf<"fill"> {
   let arguments = (ins
     Arg<Device_BufferType, "", [MemWrite]>:$buffer,
     I32Attr:$pattern);
-  let assemblyFormat = "$buffer `,` $pattern attr-dict `:` type($buffer)";
+  let assemblyFormat = "$buffer `,` $pattern attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 
