@@ -1,0 +1,103 @@
+// RUN: tessera-opt %s -split-input-file -verify-diagnostics
+
+// expected-error@+1 {{argument 0 must be in #tile.space<dram>}}
+tile.kernel @space(%a: memref<8xf32, #tile.space<spm>>) {
+  tile.return
+}
+
+// -----
+
+tile.kernel @alloc_in_dram() {
+  // expected-error@+1 {{the buffer must be in #tile.space<spm> or #tile.space<acc>}}
+  %a = tile.alloc : memref<8xf32, #tile.space<dram>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @depth() {
+  // expected-error@+1 {{depth must be at least 1, not 0}}
+  %a = tile.alloc {depth = 0} : memref<8xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @shapes(%a: memref<4xf32, #tile.space<dram>>) {
+  %b = tile.alloc : memref<8xf32, #tile.space<spm>>
+  // expected-error@+1 {{copies between different shapes}}
+  tile.load %a to %b : memref<4xf32, #tile.space<dram>> to memref<8xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @load_to_acc(%a: memref<8xf32, #tile.space<dram>>) {
+  %b = tile.alloc : memref<8xf32, #tile.space<acc>>
+  // expected-error@+1 {{the target must be in #tile.space<spm>}}
+  tile.load %a to %b : memref<8xf32, #tile.space<dram>> to memref<8xf32, #tile.space<acc>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @fill_type() {
+  %a = tile.alloc : memref<8xf32, #tile.space<spm>>
+  // expected-error@+1 {{fills 'f32' elements with 0 : i32}}
+  tile.fill %a, 0 : i32 : memref<8xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+// A dimension in both a and b would be a batch of contractions.
+tile.kernel @batch() {
+  %a = tile.alloc : memref<2x4xf32, #tile.space<spm>>
+  %c = tile.alloc : memref<2xf32, #tile.space<acc>>
+  // expected-error@+1 {{parallel dimension 0 must index either a or b}}
+  tile.mma ins(%a, %a) outs(%c) bounds = [2, 4] iterators = ["parallel", "reduction"]
+    maps = [affine_map<(b, k) -> (b, k)>, affine_map<(b, k) -> (b, k)>, affine_map<(b, k) -> (b)>]
+    : memref<2x4xf32, #tile.space<spm>>, memref<2x4xf32, #tile.space<spm>> -> memref<2xf32, #tile.space<acc>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @outside() {
+  %a = tile.alloc : memref<8xf32, #tile.space<spm>>
+  %b = tile.alloc : memref<8xf32, #tile.space<spm>>
+  // expected-error@+1 {{map 0 reaches from 0 to 14 in an extent of 8}}
+  tile.map ins(%a : memref<8xf32, #tile.space<spm>>) outs(%b : memref<8xf32, #tile.space<spm>>)
+    bounds = [8] iterators = ["parallel"] maps = [affine_map<(i) -> (i * 2)>, affine_map<(i) -> (i)>] reduce = none {
+  ^bb0(%x: f32):
+    tile.yield %x : f32
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @reduced_output() {
+  %a = tile.alloc : memref<8xf32, #tile.space<spm>>
+  // expected-error@+1 {{an output's, must name each of its loop dimensions once, and no reduced one}}
+  tile.map ins(%a : memref<8xf32, #tile.space<spm>>) outs(%a : memref<8xf32, #tile.space<spm>>)
+    bounds = [8] iterators = ["reduction"] maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>] reduce = sum {
+  ^bb0(%x: f32):
+    tile.yield %x : f32
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @no_reduction() {
+  %a = tile.alloc : memref<8xf32, #tile.space<spm>>
+  %b = tile.alloc : memref<1xf32, #tile.space<spm>>
+  // expected-error@+1 {{has reduction dimensions but reduce = none}}
+  tile.map ins(%a : memref<8xf32, #tile.space<spm>>) outs(%b : memref<1xf32, #tile.space<spm>>)
+    bounds = [8] iterators = ["reduction"] maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (0)>] reduce = none {
+  ^bb0(%x: f32):
+    tile.yield %x : f32
+  }
+  tile.return
+}
