@@ -55,8 +55,10 @@ static void emitSyntax(raw_ostream &os, const Instruction &inst) {
     else
       os << comma << " " << field.name << " = <" << field.name << ">";
   }
-  if (inst.words == 2)
-    os << " [wait(s<i> >= <n>, …)] [signal(s<i> += <n>, …)]";
+  if (inst.hasWaits)
+    os << " [wait(s<i> >= <n>, …)]";
+  if (inst.hasSignals)
+    os << " [signal(s<i> += <n>, …)]";
   os << "\n\n";
 }
 

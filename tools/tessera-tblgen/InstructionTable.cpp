@@ -112,6 +112,8 @@ static Instruction readInstruction(const Record *record) {
   inst.words = record->getValueAsInt("Words");
   for (const Record *field : record->getValueAsListOfDefs("Fields"))
     inst.fields.push_back(readField(field));
+  inst.hasWaits = record->getValueAsBit("HasWaits");
+  inst.hasSignals = record->getValueAsBit("HasSignals");
   inst.summary = readText(record, "Summary");
   inst.semantics = readText(record, "Semantics");
   inst.timing = readText(record, "Timing");
@@ -120,6 +122,11 @@ static Instruction readInstruction(const Record *record) {
   if (inst.words != 1 && inst.words != 2)
     PrintError(record->getLoc(),
                "'" + inst.mnemonic + "' must have 1 or 2 words");
+  if ((inst.hasWaits || inst.hasSignals) != (inst.words == 2))
+    PrintError(record->getLoc(),
+               "'" + inst.mnemonic +
+                   "' must have a second word exactly if it has a semaphore "
+                   "list");
   bool knownQueue = StringSwitch<bool>(inst.queue)
                         .Cases({"seq", "ld", "st", "mx", "vx", "field"}, true)
                         .Default(false);

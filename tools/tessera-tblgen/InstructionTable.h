@@ -34,6 +34,7 @@ struct Instruction {
   llvm::StringRef group, groupTitle, queue;
   unsigned words = 1;
   std::vector<Field> fields;
+  bool hasWaits = false, hasSignals = false;
   llvm::StringRef summary, semantics, timing, faults;
 
   /// The mnemonic as a C++ identifier: "td_addi", "and_".

@@ -40,7 +40,7 @@ static void emitInstEnums(raw_ostream &os, const InstructionTable &table) {
     if (inst.fields.empty())
       continue;
     os << "namespace " << inst.identifier() << " {\nenum : unsigned {";
-    ListSeparator comma;
+    ListSeparator comma(",");
     for (const Field &field : inst.fields)
       os << comma << " " << toIdentifier(field.name);
     os << " };\n} // namespace " << inst.identifier() << "\n";
@@ -72,7 +72,8 @@ static void emitInstTable(raw_ostream &os, const InstructionTable &table) {
       os << "{}";
     else
       os << "fieldsOf" << inst.enumerator;
-    os << "},\n";
+    os << ", " << (inst.hasWaits ? "true" : "false") << ", "
+       << (inst.hasSignals ? "true" : "false") << "},\n";
   }
   os << "};\n";
 }

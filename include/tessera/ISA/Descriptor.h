@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::isa {
@@ -37,6 +38,9 @@ inline constexpr unsigned maxRank = 6;
 
 /// Descriptor spaces (the values are part of the encoding).
 enum class Space : uint8_t { Global = 0, Spm = 1, Acc = 2 };
+
+/// "global", "spm", "acc".
+std::string_view spaceName(Space space);
 
 struct Descriptor {
   Space space = Space::Global;

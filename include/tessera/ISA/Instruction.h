@@ -67,6 +67,7 @@ struct InstInfo {
   std::optional<Queue> queue;
   uint8_t words; ///< 1, or 2 with a semaphore list.
   std::span<const FieldInfo> fields;
+  bool hasWaits, hasSignals; ///< What the semaphore list may hold.
 };
 
 /// nullptr for an opcode that the table does not have.
@@ -95,8 +96,21 @@ struct Instruction {
   bool operator==(const Instruction &) const = default;
 };
 
-/// Appends the encoding, 16 or 32 bytes. InvalidArgument names the instruction,
-/// the field and its range when a value does not fit; nothing is masked.
+/// The names of enumerated operands in assembly, e.g. "mx", "reg", "sum".
+std::string_view queueName(Queue queue);
+std::string_view accumulateName(Accumulate accumulate);
+std::string_view reduceName(Reduce reduce);
+
+/// The number of instructions in the body if `inst` is a hardware loop.
+std::optional<uint64_t> loopLength(const Instruction &inst);
+/// Target minus own position, in instructions, if `inst` is a jump or branch.
+std::optional<int64_t> branchOffset(const Instruction &inst);
+
+/// InvalidArgument that names the instruction, the field and its range when a
+/// value does not fit.
+Status verify(const Instruction &inst);
+/// Appends the encoding, 16 or 32 bytes, if `verify` finds no error: nothing is
+/// masked.
 Status encode(const Instruction &inst, std::vector<uint8_t> &out);
 
 struct Decoded {

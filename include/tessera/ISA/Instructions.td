@@ -70,6 +70,9 @@ class Inst<string mnemonic, int opcode, Group group, string queue, int words,
   string Queue = queue;
   int Words = words;
   list<Field> Fields = fields;
+  // Whether the semaphore list of a two-word instruction may hold waits, signals.
+  bit HasWaits = !eq(words, 2);
+  bit HasSignals = !eq(words, 2);
   string Summary = ?;
   string Semantics = ?;
   string Timing = ?;
@@ -210,12 +213,14 @@ defvar Queue = Field<"queue", QueueKind, 8, "the queue that this instruction pas
 class SyncInst<string mnemonic, int opcode>
     : Inst<mnemonic, opcode, SyncGroup, "field", 2, [Queue]>;
 def WAIT : SyncInst<"wait", 0x40> {
+  let HasSignals = 0;
   let Summary = "Wait for semaphores, in a queue or in the sequencer.";
   let Semantics = "Takes its wait list when its turn comes in the named queue; with `seq` the sequencer itself waits. Carries no signals.";
   let Timing = "One cycle of the queue once the counts are there.";
   let Faults = "SemaphoreWaiters if another queue waits on the same semaphore.";
 }
 def SIGNAL : SyncInst<"signal", 0x41> {
+  let HasWaits = 0;
   let Summary = "Signal semaphores, from a queue or from the sequencer.";
   let Semantics = "Adds its signal list when every earlier instruction of the named queue has completed. Carries no waits.";
   let Timing = "One cycle.";

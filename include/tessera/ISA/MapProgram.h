@@ -65,7 +65,10 @@ struct MapProgram {
   bool operator==(const MapProgram &) const = default;
 };
 
-/// InvalidArgument on too many operations, bad registers or counts.
+/// InvalidArgument on too many operations, bad registers or counts, and reads
+/// of registers that were never written.
+Status verify(const MapProgram &program);
+/// Appends the image, if `verify` finds no error.
 Status encode(const MapProgram &program, std::vector<uint8_t> &out);
 /// Decodes a whole section; rejects unknown operations, reserved bits, reads of
 /// registers that were never written, truncation.
