@@ -1,0 +1,111 @@
+//===- Device.h - The simulated accelerator --------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A whole device: command processor, cores, memories, NoC on one event kernel.
+// Functional and timed in one run. Single-threaded: the caller serialises calls.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_DEVICE_H
+#define TESSERA_SIM_DEVICE_H
+
+#include "tessera/Arch/Architecture.h"
+#include "tessera/ISA/Mmio.h"
+#include "tessera/ISA/PageTable.h"
+#include "tessera/Support/Status.h"
+#include "tessera/sim/Statistics.h"
+#include "tessera/sim/Trace.h"
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::sim {
+
+/// Femtoseconds since reset.
+using Time = uint64_t;
+inline constexpr Time timeInfinite = ~Time(0);
+
+struct DeviceOptions {
+  /// Moves no tensor data and computes nothing; scalars, packets, page tables
+  /// and code are still real.
+  bool timingOnly = false;
+  /// Reserved for the exploration of schedules: part of the snapshot.
+  uint64_t seed = 0;
+  /// Host memory that the device can reach, bytes; a multiple of 4 KiB.
+  uint64_t hostMemoryBytes = 256ull << 20;
+};
+
+enum class StopReason : uint8_t { Interrupted, Deadline, Quiescent };
+
+struct DeviceInterrupt {
+  enum class Kind : uint8_t { Packet, Fault, SemaphoreSignal };
+  Kind kind = Kind::Packet;
+  uint32_t queue = 0;
+  uint32_t payload = 0; ///< Packet: its payload; SemaphoreSignal: its index.
+  Time time = 0;
+};
+
+class Device {
+public:
+  explicit Device(const Architecture &arch, const DeviceOptions &options = {});
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  const Architecture &architecture() const;
+  const DeviceOptions &options() const;
+
+  std::span<std::byte> hostMemory();
+  uint64_t memorySize(isa::PhysicalSpace space) const;
+  Status readMemory(isa::PhysicalSpace space, uint64_t address,
+                    std::span<std::byte> data);
+  Status writeMemory(isa::PhysicalSpace space, uint64_t address,
+                     std::span<const std::byte> data);
+
+  /// A write takes effect after the host link's latency; reads cost no time.
+  Status mmioWrite(uint64_t offset, uint64_t value);
+  Result<uint64_t> mmioRead(uint64_t offset);
+
+  Time now() const;
+  /// Runs until an interrupt is pending, the deadline or quiescence. Comes back
+  /// at once if an interrupt is pending already.
+  StopReason advance(Time deadline);
+  /// Executes one event; false if there is none. For debuggers and snapshots
+  /// at every event boundary.
+  bool step();
+  std::vector<DeviceInterrupt> takeInterrupts();
+  Status armSemaphore(uint32_t semaphore, uint64_t value);
+
+  /// Everything, at this event boundary; byte exact.
+  std::vector<std::byte> save();
+  /// FailedPrecondition if the snapshot is of another architecture or other
+  /// options, InvalidArgument if it is malformed (the device is then reset).
+  Status restore(std::span<const std::byte> snapshot);
+
+  Statistics statistics();
+  /// nullptr stops observing. The observer is not part of a snapshot.
+  void setTraceObserver(TraceObserver *observer);
+
+  /// What waits for what, one line each: queue and packet, or core, engine and
+  /// instruction, and the semaphore and value awaited. When `advance` returned
+  /// Quiescent and this is not empty, the device is deadlocked unless the host
+  /// still signals.
+  std::vector<std::string> explainWaits() const;
+  /// Hash of DRAM, shared SRAM, every core's SPM and ACC: for tests of equality.
+  uint64_t memoryHash() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_DEVICE_H

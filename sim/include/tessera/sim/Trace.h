@@ -1,0 +1,67 @@
+//===- Trace.h - Observing a simulation ------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An observer sees plain-data events; observing changes no simulated cycle.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_TRACE_H
+#define TESSERA_SIM_TRACE_H
+
+#include "tessera/sim/Statistics.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::sim {
+
+struct TraceEvent {
+  enum class Kind : uint8_t {
+    DispatchBegin,    ///< value: packet id. core: first core of the rectangle.
+    DispatchEnd,
+    InstructionBegin, ///< engine, pc, opcode.
+    InstructionEnd,
+    Semaphore,        ///< A core's semaphore changed: id and its new value.
+    Timeline,         ///< A timeline semaphore changed: id and its new value.
+    Mark,             ///< `mark`: value is its identifier.
+  };
+  Kind kind = Kind::Mark;
+  Engine engine = Engine::Sequencer;
+  uint8_t opcode = 0;
+  uint32_t core = 0;
+  uint32_t pc = 0; ///< Instruction index in the kernel.
+  uint32_t id = 0;
+  uint64_t value = 0;
+  uint64_t timeFs = 0;
+};
+
+class TraceObserver {
+public:
+  virtual ~TraceObserver() = default;
+  virtual void event(const TraceEvent &event) = 0;
+};
+
+/// Collects events and writes them as Chrome trace JSON (one process per core,
+/// one thread per engine). Keeps at most `capacity` events and counts the rest.
+class ChromeTraceWriter final : public TraceObserver {
+public:
+  explicit ChromeTraceWriter(size_t capacity = 1 << 20) : capacity(capacity) {}
+
+  void event(const TraceEvent &event) override;
+  uint64_t dropped() const { return droppedEvents; }
+  /// The document; the same events give the same bytes.
+  std::string json() const;
+
+private:
+  size_t capacity;
+  uint64_t droppedEvents = 0;
+  std::vector<TraceEvent> events;
+};
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_TRACE_H
