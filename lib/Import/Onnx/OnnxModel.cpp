@@ -1,0 +1,134 @@
+//===- OnnxModel.cpp - ONNX files as plain structs ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Import/OnnxModel.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace tessera;
+using namespace tessera::onnx;
+
+namespace {
+struct ElementTypeRow {
+  int32_t type;
+  const char *name, *signature;
+  uint64_t bytes;
+};
+} // namespace
+
+// Names as in the specification's TensorProto.DataType, in lower case.
+static constexpr ElementTypeRow elementTypes[] = {
+    {Undefined, "undefined", "undefined", 0},
+    {Float, "float", "f32", 4},
+    {Uint8, "uint8", "u8", 1},
+    {Int8, "int8", "i8", 1},
+    {Uint16, "uint16", "u16", 2},
+    {Int16, "int16", "i16", 2},
+    {Int32, "int32", "i32", 4},
+    {Int64, "int64", "i64", 8},
+    {String, "string", "string", 0},
+    {Bool, "bool", "bool", 1},
+    {Float16, "float16", "f16", 2},
+    {Double, "double", "f64", 8},
+    {Uint32, "uint32", "u32", 4},
+    {Uint64, "uint64", "u64", 8},
+    {14, "complex64", "complex64", 8},
+    {15, "complex128", "complex128", 16},
+    {BFloat16, "bfloat16", "bf16", 2},
+    {17, "float8e4m3fn", "f8E4M3FN", 1},
+    {18, "float8e4m3fnuz", "f8E4M3FNUZ", 1},
+    {19, "float8e5m2", "f8E5M2", 1},
+    {20, "float8e5m2fnuz", "f8E5M2FNUZ", 1},
+    {21, "uint4", "u4", 0},
+    {22, "int4", "i4", 0},
+};
+
+static const ElementTypeRow *findElementType(int32_t type) {
+  for (const ElementTypeRow &row : elementTypes)
+    if (row.type == type)
+      return &row;
+  return nullptr;
+}
+
+std::string tessera::onnx::elementTypeName(int32_t type) {
+  const ElementTypeRow *row = findElementType(type);
+  return row ? row->name : fmt::format("type {}", type);
+}
+
+std::string tessera::onnx::signatureTypeName(int32_t type) {
+  const ElementTypeRow *row = findElementType(type);
+  return row ? row->signature : fmt::format("type {}", type);
+}
+
+uint64_t tessera::onnx::elementBytes(int32_t type) {
+  const ElementTypeRow *row = findElementType(type);
+  return row ? row->bytes : 0;
+}
+
+std::string_view tessera::onnx::attributeKindName(Attribute::Kind kind) {
+  switch (kind) {
+  case Attribute::Kind::Float:
+    return "a number";
+  case Attribute::Kind::Int:
+    return "an integer";
+  case Attribute::Kind::String:
+    return "a string";
+  case Attribute::Kind::Tensor:
+    return "a tensor";
+  case Attribute::Kind::Floats:
+    return "a list of numbers";
+  case Attribute::Kind::Ints:
+    return "a list of integers";
+  case Attribute::Kind::Strings:
+    return "a list of strings";
+  case Attribute::Kind::Other:
+    return "a graph, sparse tensor or type";
+  }
+  return "unknown";
+}
+
+uint64_t Tensor::elementCount() const {
+  uint64_t count = 1;
+  for (uint64_t extent : shape)
+    count *= extent; // The reader refused what overflows.
+  return count;
+}
+
+std::optional<std::vector<int64_t>> Tensor::integers() const {
+  if (elementType != Int64 && elementType != Int32)
+    return std::nullopt;
+  std::vector<int64_t> values(elementCount());
+  if (elementType == Int64) {
+    if (!values.empty())
+      std::memcpy(values.data(), data->data(), values.size() * 8);
+    return values;
+  }
+  std::vector<int32_t> narrow(values.size());
+  if (!narrow.empty())
+    std::memcpy(narrow.data(), data->data(), narrow.size() * 4);
+  std::copy(narrow.begin(), narrow.end(), values.begin());
+  return values;
+}
+
+std::optional<std::vector<float>> Tensor::floats() const {
+  if (elementType != Float)
+    return std::nullopt;
+  std::vector<float> values(elementCount());
+  if (!values.empty())
+    std::memcpy(values.data(), data->data(), values.size() * 4);
+  return values;
+}
+
+const std::string &Node::displayName() const {
+  if (!name.empty())
+    return name;
+  for (const std::string &output : outputs)
+    if (!output.empty())
+      return output;
+  return name;
+}
