@@ -29,6 +29,7 @@ namespace tessera {
 struct CoresConfig {
   uint32_t count = 1;
   uint32_t meshX = 1, meshY = 1; ///< meshX * meshY == count.
+  bool operator==(const CoresConfig &) const = default;
 };
 
 enum class Dataflow : uint8_t { WeightStationary };
@@ -40,29 +41,34 @@ struct MatrixConfig {
   /// Formats of the operands with `macs_scale`: MACs per PE and cycle.
   std::map<NumericFormat, double> macsScale;
   uint32_t fillLatency = 1; ///< Cycles, docs/isa.md "mma".
+  bool operator==(const MatrixConfig &) const = default;
 };
 
 struct VectorConfig {
   uint32_t lanes = 8, aluSlots = 1, sfuLanes = 2;
   uint32_t latency = 8; ///< Cycles until results are visible.
   uint32_t readPorts = 3, writePorts = 1;
+  bool operator==(const VectorConfig &) const = default;
 };
 
 struct SpmConfig {
   uint64_t bytes = 65536;
   uint32_t banks = 16;
   uint32_t bankWidth = 16; ///< Bytes.
+  bool operator==(const SpmConfig &) const = default;
 };
 
 struct AccConfig {
   uint64_t bytes = 16384;
   uint32_t banks = 2;
+  bool operator==(const AccConfig &) const = default;
 };
 
 struct DmaConfig {
   uint32_t loadBursts = 1, storeBursts = 1; ///< Addresses per cycle.
   uint32_t burstBytes = 64;
   uint32_t outstanding = 64; ///< Bursts in flight per direction.
+  bool operator==(const DmaConfig &) const = default;
 };
 
 enum class NocTopology : uint8_t { Mesh, Ring, Crossbar };
@@ -73,20 +79,24 @@ struct NocConfig {
   uint32_t hopCycles = 1;  ///< NoC cycles per hop.
   double clockGhz = 1.0;
   uint32_t vcs = 2;
-  /// Attachment points as mesh node indices, one per channel / slice.
-  std::vector<uint32_t> memoryPorts, sharedPorts;
+  /// Attachment points as mesh node indices (y * meshX + x): channel (slice) i
+  /// sits at entry i modulo the number of entries.
+  std::vector<uint32_t> memoryPorts = {0}, sharedPorts = {0};
   uint32_t cpPort = 0, hostPort = 0;
+  bool operator==(const NocConfig &) const = default;
 };
 
 struct SharedConfig { ///< Shared SRAM; bytes == 0: none.
   uint64_t bytes = 0;
   uint32_t slices = 1, banks = 1;
   uint32_t latency = 10; ///< Cycles.
+  bool operator==(const SharedConfig &) const = default;
 };
 
 struct LlcConfig { ///< Memory-side cache; bytes == 0: none.
   uint64_t bytes = 0;
   uint32_t ways = 16;
+  bool operator==(const LlcConfig &) const = default;
 };
 
 enum class RefreshMode : uint8_t { None, AllBank, PerBank };
@@ -114,15 +124,29 @@ struct DramConfig {
   PagePolicy pagePolicy = PagePolicy::Open;
   uint32_t readQueue = 64, writeQueue = 64;
   double drainHigh = 0.8, drainLow = 0.2; ///< Of the write queue's entries.
-  /// Address bits from most to least significant, e.g. "R14 B2 G2 C7 P0 X0".
+  /// Address bits above the atom's, from most to least significant, e.g.
+  /// "R15 B2 C4 G2 P1 X4 C1" (tessera/Arch/DramMapping.h).
   std::string mapping;
+  bool operator==(const DramConfig &) const = default;
 
   /// Bytes moved by one column command: burstLength * widthBits / 8.
   uint64_t atomBytes() const { return uint64_t(burstLength) * widthBits / 8; }
+  /// Banks of the whole device.
+  uint64_t totalBanks() const {
+    return uint64_t(channels) * pseudoChannels * ranks * bankGroups *
+           banksPerGroup;
+  }
+  /// Rows of one bank.
+  uint64_t rows() const { return bytes / (totalBanks() * rowBytes); }
   /// Bytes per nanosecond of all channels together.
   double peakBytesPerNs() const {
     return double(channels) * pseudoChannels * widthBits / 8 *
            transfersPerClock / tckNs;
+  }
+  /// The part of the peak that refresh leaves: 1 - tRFC / tREFI when all banks
+  /// refresh together, else 1.
+  double refreshFactor() const {
+    return refresh == RefreshMode::AllBank ? 1.0 - double(tRFC) / tREFI : 1.0;
   }
 };
 
@@ -130,17 +154,20 @@ struct TlbConfig {
   uint32_t l1Entries = 16, l2Entries = 128;
   uint32_t l2Latency = 8; ///< Core cycles.
   uint32_t walkers = 1;   ///< Concurrent page walks.
+  bool operator==(const TlbConfig &) const = default;
 };
 
 /// Latencies in core cycles.
 struct CpConfig {
   uint32_t queues = 4; ///< Hardware queue slots.
   uint32_t fetch = 20, decode = 10, dispatch = 20, signal = 10;
+  bool operator==(const CpConfig &) const = default;
 };
 
 struct HostConfig {
   double gbps = 32.0; ///< 1e9 bytes per second, each direction.
   uint32_t latencyNs = 500;
+  bool operator==(const HostConfig &) const = default;
 };
 
 struct Architecture {
@@ -163,7 +190,10 @@ struct Architecture {
   TlbConfig tlb;
   CpConfig cp;
   HostConfig host;
+  bool operator==(const Architecture &) const = default;
 
+  /// DRAM bytes per core clock cycle at the peak.
+  double dramBytesPerCycle() const { return dram.peakBytesPerNs() / clockGhz; }
   /// What an object depends on to run at all (hardware.md section 9).
   uint64_t isaHash() const;
   /// All the rest: speed only.
@@ -185,6 +215,10 @@ Result<Architecture> loadArchitecture(std::string_view nameOrPath);
 std::vector<std::string> architectureWarnings(const Architecture &arch);
 /// The full file, every key with its value; parses back to the same struct.
 std::string printArchitecture(const Architecture &arch);
+/// Names that `dram.preset` accepts.
+std::vector<std::string_view> dramPresets();
+/// The text of docs/architecture-file.md, made from the schema and the presets.
+std::string architectureFileReference();
 
 } // namespace tessera
 
