@@ -1,0 +1,28 @@
+//===- Registration.cpp - Everything a tool can parse and run -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Pipelines/Registration.h"
+#include "dialects/Device/DeviceDialect.h"
+#include "dialects/Graph/GraphDialect.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+namespace tessera {
+
+void registerTesseraDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<device::DeviceDialect>();
+  registry.insert<graph::GraphDialect>();
+  registry.insert<tile::TileDialect>();
+}
+
+void registerTesseraPasses() { mlir::registerAllPasses(); }
+
+} // namespace tessera
