@@ -1,0 +1,132 @@
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Arch/DramMapping.h"
+#include <array>
+#include <bit>
+#include <cassert>
+#include <fmt/format.h>
+#include <utility>
+
+using namespace tessera;
+
+/// How many values each letter counts, in the order of DramMapping::letters.
+static std::array<uint64_t, 7> extents(const DramConfig &dram) {
+  return {dram.channels,
+          dram.pseudoChannels,
+          dram.ranks,
+          dram.bankGroups,
+          dram.banksPerGroup,
+          dram.rows(),
+          dram.rowBytes / dram.atomBytes()};
+}
+
+static unsigned bitsFor(uint64_t count) {
+  return unsigned(std::countr_zero(count));
+}
+
+std::string DramMapping::defaultFor(const DramConfig &dram) {
+  std::array<uint64_t, 7> counts = extents(dram);
+  unsigned columns = bitsFor(counts[Column]);
+  unsigned low = 0;
+  while (low < columns && (dram.atomBytes() << low) < 64)
+    ++low;
+  std::string text;
+  auto add = [&](Letter letter, unsigned bits) {
+    if (bits)
+      text +=
+          fmt::format("{}{}{}", text.empty() ? "" : " ", letters[letter], bits);
+  };
+  add(Row, bitsFor(counts[Row]));
+  add(Rank, bitsFor(counts[Rank]));
+  add(Bank, bitsFor(counts[Bank]));
+  add(Column, columns - low);
+  add(Group, bitsFor(counts[Group]));
+  add(Pseudo, bitsFor(counts[Pseudo]));
+  add(Channel, bitsFor(counts[Channel]));
+  add(Column, low);
+  return text;
+}
+
+Result<DramMapping> DramMapping::create(const DramConfig &dram) {
+  auto error = [](std::string text) {
+    return Status(StatusCode::InvalidArgument, std::move(text));
+  };
+  DramMapping mapping;
+  std::array<unsigned, 7> bits{};
+  std::string_view text = dram.mapping;
+  while (!text.empty()) {
+    if (text.front() == ' ') {
+      text.remove_prefix(1);
+      continue;
+    }
+    size_t letter = letters.find(text.front());
+    if (letter == std::string_view::npos)
+      return error(fmt::format("'{}' is no field", text.front()));
+    text.remove_prefix(1);
+    unsigned count = 0;
+    size_t digits = 0;
+    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9' &&
+           digits < 3)
+      count = count * 10 + unsigned(text[digits++] - '0');
+    if (digits == 0 || digits == 3 || count > 48)
+      return error(fmt::format("field {} needs a number of bits from 0 to 48",
+                               letters[letter]));
+    text.remove_prefix(digits);
+    bits[letter] += count;
+    mapping.fields.insert(mapping.fields.begin(), {Letter(letter), count});
+  }
+  std::array<uint64_t, 7> counts = extents(dram);
+  std::string needed;
+  bool matches = true;
+  for (size_t i : {Row, Rank, Bank, Group, Column, Pseudo, Channel}) {
+    if (!std::has_single_bit(counts[i]))
+      return error(fmt::format("the count of {} is {}, not a power of two",
+                               letters[i], counts[i]));
+    matches &= bitsFor(counts[i]) == bits[i];
+    needed += fmt::format("{}{}{}", needed.empty() ? "" : " ", letters[i],
+                          bitsFor(counts[i]));
+  }
+  if (!matches)
+    return error(
+        fmt::format("'{}' does not cover the address bits", dram.mapping));
+  mapping.atomBits = bitsFor(dram.atomBytes());
+  return mapping;
+}
+
+DramCoordinates DramMapping::decode(uint64_t address) const {
+  std::array<uint64_t, 7> values{};
+  std::array<unsigned, 7> done{};
+  address >>= atomBits;
+  for (const Field &field : fields) {
+    uint64_t part = address & ((uint64_t(1) << field.bits) - 1);
+    values[field.letter] |= part << done[field.letter];
+    done[field.letter] += field.bits;
+    address >>= field.bits;
+  }
+  assert(address == 0 && "beyond the device's capacity");
+  DramCoordinates result;
+  result.channel = uint32_t(values[Channel]);
+  result.pseudoChannel = uint32_t(values[Pseudo]);
+  result.rank = uint32_t(values[Rank]);
+  result.bankGroup = uint32_t(values[Group]);
+  result.bank = uint32_t(values[Bank]);
+  result.row = values[Row];
+  result.column = uint32_t(values[Column]);
+  return result;
+}
+
+uint64_t DramMapping::encode(const DramCoordinates &coordinates) const {
+  std::array<uint64_t, 7> values = {
+      coordinates.channel,   coordinates.pseudoChannel, coordinates.rank,
+      coordinates.bankGroup, coordinates.bank,          coordinates.row,
+      coordinates.column};
+  uint64_t address = 0;
+  unsigned position = atomBits;
+  for (const Field &field : fields) {
+    uint64_t part = values[field.letter] & ((uint64_t(1) << field.bits) - 1);
+    values[field.letter] >>= field.bits;
+    address |= part << position;
+    position += field.bits;
+  }
+  return address;
+}
