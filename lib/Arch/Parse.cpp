@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
+#include <sstream>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 using namespace tessera;
@@ -44,6 +46,34 @@ private:
   std::map<std::string, int, std::less<>> lines;
 };
 } // namespace
+
+namespace {
+/// Takes a document's events and drops them.
+class IgnoredEvents : public YAML::EventHandler {
+public:
+  void OnDocumentStart(const YAML::Mark &) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark &, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark &, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark &, const std::string &, YAML::anchor_t,
+                const std::string &) override {}
+  void OnSequenceStart(const YAML::Mark &, const std::string &, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark &, const std::string &, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+} // namespace
+
+/// Whether anything follows the first document. YAML::Load would ignore it, and
+/// YAML::LoadAll does not end on some malformed texts.
+static bool hasSeveralDocuments(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  YAML::Parser parser(stream);
+  IgnoredEvents events;
+  return parser.HandleNextDocument(events) && parser.HandleNextDocument(events);
+}
 
 static int lineOfNode(const YAML::Node &node) { return node.Mark().line + 1; }
 
@@ -381,12 +411,12 @@ Result<Architecture> Parser::parse(std::string_view text) {
   if (text.size() > maxFileBytes)
     return error(1, "file", fmt::format("{} bytes", text.size()),
                  fmt::format("at most {}", maxFileBytes));
-  std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-  if (documents.size() != 1 || !documents[0].IsMap())
-    return error(1, "file",
-                 documents.size() > 1 ? "several documents" : "no map of keys",
+  bool several = hasSeveralDocuments(text);
+  YAML::Node document = YAML::Load(std::string(text));
+  if (several || !document.IsMap())
+    return error(1, "file", several ? "several documents" : "no map of keys",
                  "one document: a map of keys (docs/architecture-file.md)");
-  TESSERA_RETURN_IF_ERROR(parseSection(documents[0], ""));
+  TESSERA_RETURN_IF_ERROR(parseSection(document, ""));
   TESSERA_RETURN_IF_ERROR(checkPresent());
   deriveDefaults();
   if (std::optional<Conflict> conflict = findConflict(arch))

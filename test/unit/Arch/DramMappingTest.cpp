@@ -1,0 +1,59 @@
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Arch/DramMapping.h"
+#include "tessera/Support/Random.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using testing::HasSubstr;
+
+TEST(DramMapping, DefaultOfEachPreset) {
+  for (auto [name, mapping] : {std::pair{"tiny", "R16 B2 C7 G2"},
+                               {"edge", "R15 B2 C5 G2 X2 C1"},
+                               {"server", "R15 B2 C4 G2 P1 X6 C1"},
+                               {"tpuv4like", "R15 B2 C4 G2 P1 X4 C1"}})
+    EXPECT_EQ(loadArchitecture(name)->dram.mapping, mapping) << name;
+}
+
+TEST(DramMapping, Consecutive64ByteRequestsRotateOverChannels) {
+  Architecture arch = *loadArchitecture("edge"); // atoms of 32 bytes
+  DramMapping mapping = *DramMapping::create(arch.dram);
+  EXPECT_EQ(mapping.decode(0), DramCoordinates{});
+  EXPECT_EQ(mapping.decode(32).column, 1u);
+  EXPECT_EQ(mapping.decode(64).channel, 1u);
+  EXPECT_EQ(mapping.decode(64).column, 0u);
+  EXPECT_EQ(mapping.decode(4 * 64).bankGroup, 1u);
+  EXPECT_EQ(mapping.decode(arch.dram.bytes - 1).row, arch.dram.rows() - 1);
+}
+
+TEST(DramMapping, DecodeIsOneToOne) {
+  for (std::string_view name : architecturePresets()) {
+    Architecture arch = *loadArchitecture(name);
+    DramMapping mapping = *DramMapping::create(arch.dram);
+    Random random(5);
+    for (int i = 0; i < 1000; ++i) {
+      uint64_t address = random.below(arch.dram.bytes / arch.dram.atomBytes()) *
+                         arch.dram.atomBytes();
+      DramCoordinates at = mapping.decode(address);
+      EXPECT_LT(at.channel, arch.dram.channels);
+      EXPECT_LT(at.row, arch.dram.rows());
+      EXPECT_EQ(mapping.encode(at), address);
+    }
+  }
+}
+
+TEST(DramMapping, BadStrings) {
+  DramConfig dram = loadArchitecture("tiny")->dram;
+  auto errorFor = [&](std::string text) {
+    dram.mapping = text;
+    return DramMapping::create(dram).status().message();
+  };
+  EXPECT_EQ(errorFor("R16 B2 G2 C7"), "");
+  EXPECT_EQ(errorFor("R8 B2 R8 G2 C7"), "");
+  EXPECT_THAT(errorFor("R15 B2 G2 C7"), HasSubstr("does not cover"));
+  EXPECT_THAT(errorFor("R16 B2 G2 C7 X1"), HasSubstr("does not cover"));
+  EXPECT_THAT(errorFor("Q16"), HasSubstr("'Q' is no field"));
+  EXPECT_THAT(errorFor("R"), HasSubstr("needs a number of bits"));
+  EXPECT_THAT(errorFor("R999999999999"), HasSubstr("needs a number of bits"));
+}
