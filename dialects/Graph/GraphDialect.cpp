@@ -103,8 +103,8 @@ Value BatchNormOp::decompose(OpBuilder &builder) {
       builder, loc, tensor::getMixedSizes(builder, loc, getInput()),
       type.getElementType());
   AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-  AffineMap channel = AffineMap::get(type.getRank(), 0,
-                                     builder.getAffineDimExpr(1));
+  AffineMap channel =
+      AffineMap::get(type.getRank(), 0, builder.getAffineDimExpr(1));
   SmallVector<AffineMap> maps{identity, channel, channel, channel, identity};
   SmallVector<utils::IteratorType> iterators(type.getRank(),
                                              utils::IteratorType::parallel);

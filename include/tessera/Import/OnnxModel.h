@@ -7,10 +7,11 @@
 //
 // An ONNX file as plain structs, free of LLVM and of protobuf. Files come from
 // anywhere, so the reader checks everything that its users rely on: that the
-// file is whole, that every value is defined once and before its use (nodes come
-// back in an order that a cycle cannot have), that a tensor has the bytes that
-// its type and shape ask for, and that external data lies inside the model's
-// folder. What an operator means is the importer's business, not the reader's.
+// file is whole, that every value is defined once and before its use (nodes
+// come back in an order that a cycle cannot have), that a tensor has the bytes
+// that its type and shape ask for, and that external data lies inside the
+// model's folder. What an operator means is the importer's business, not the
+// reader's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +52,8 @@ enum ElementType : int32_t {
 
 /// The specification's name, e.g. "float"; "type 99" for an unknown number.
 std::string elementTypeName(int32_t type);
-/// As TensorSignature::type spells it, e.g. "f32", "i64", "bool"; else the name.
+/// As TensorSignature::type spells it, e.g. "f32", "i64", "bool"; else the
+/// name.
 std::string signatureTypeName(int32_t type);
 /// Bytes of one element; 0 for strings, packed and unknown types.
 uint64_t elementBytes(int32_t type);
@@ -125,7 +127,7 @@ struct Model {
   /// Operator set versions by domain; the standard domain is "".
   std::map<std::string, int64_t> opsets;
   std::string graphName;
-  std::vector<Node> nodes; ///< Each after the nodes that it depends on.
+  std::vector<Node> nodes;       ///< Each after the nodes that it depends on.
   std::vector<ValueInfo> inputs; ///< Without those that have an initializer.
   std::vector<ValueInfo> outputs;
   std::map<std::string, Tensor> initializers;

@@ -31,9 +31,9 @@ static bool isInside(const fs::path &path, const fs::path &prefix) {
   return true;
 }
 
-Result<std::string> tessera::onnx::readExternalData(const std::string &directory,
-                                           const ExternalRange &range,
-                                           uint64_t bytes) {
+Result<std::string>
+tessera::onnx::readExternalData(const std::string &directory,
+                                const ExternalRange &range, uint64_t bytes) {
   fs::path location(range.location);
   if (range.location.empty() || location.is_absolute() ||
       range.location.find('\0') != std::string::npos)
@@ -43,12 +43,12 @@ Result<std::string> tessera::onnx::readExternalData(const std::string &directory
   std::error_code error;
   fs::path root = fs::canonical(directory.empty() ? "." : directory, error);
   if (error)
-    return invalid(fmt::format("the model's folder '{}': {}", directory,
-                               error.message()));
+    return invalid(
+        fmt::format("the model's folder '{}': {}", directory, error.message()));
   fs::path file = fs::canonical(root / location, error);
   if (error)
-    return invalid(fmt::format("external data '{}': {}", range.location,
-                               error.message()));
+    return invalid(
+        fmt::format("external data '{}': {}", range.location, error.message()));
   if (!isInside(file, root))
     return invalid(fmt::format("external data '{}' lies outside the model's "
                                "folder",
@@ -58,12 +58,13 @@ Result<std::string> tessera::onnx::readExternalData(const std::string &directory
         fmt::format("external data '{}' is no regular file", range.location));
   uint64_t size = fs::file_size(file, error);
   if (error)
-    return invalid(fmt::format("external data '{}': {}", range.location,
-                               error.message()));
+    return invalid(
+        fmt::format("external data '{}': {}", range.location, error.message()));
   if (range.length && *range.length != bytes)
-    return invalid(fmt::format("external data '{}' has {} bytes for the tensor, "
-                               "its type and shape need {}",
-                               range.location, *range.length, bytes));
+    return invalid(
+        fmt::format("external data '{}' has {} bytes for the tensor, "
+                    "its type and shape need {}",
+                    range.location, *range.length, bytes));
   if (range.offset > size || bytes > size - range.offset)
     return invalid(fmt::format("external data '{}' has {} bytes, the tensor is "
                                "at {} to {}",
@@ -74,7 +75,7 @@ Result<std::string> tessera::onnx::readExternalData(const std::string &directory
   stream.seekg(static_cast<std::streamoff>(range.offset));
   stream.read(data.data(), static_cast<std::streamsize>(bytes));
   if (!stream)
-    return invalid(fmt::format("external data '{}' cannot be read",
-                               range.location));
+    return invalid(
+        fmt::format("external data '{}' cannot be read", range.location));
   return data;
 }

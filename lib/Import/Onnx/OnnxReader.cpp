@@ -83,8 +83,8 @@ static Result<Node> readNode(::onnx::NodeProto &proto,
   node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
-  std::string label = fmt::format("node '{}' ({})", node.displayName(),
-                                  node.opType);
+  std::string label =
+      fmt::format("node '{}' ({})", node.displayName(), node.opType);
   if (node.opType.empty())
     return invalid(label + ": has no operator");
   const google::protobuf::UnknownFieldSet &unknown = proto.unknown_fields();
@@ -102,7 +102,8 @@ static Result<Node> readNode(::onnx::NodeProto &proto,
     if (!value.ok())
       return value.status().withContext(
           fmt::format("{}: attribute '{}'", label, attribute.name()));
-    if (!node.attributes.try_emplace(attribute.name(), std::move(*value)).second)
+    if (!node.attributes.try_emplace(attribute.name(), std::move(*value))
+             .second)
       return invalid(fmt::format("{}: attribute '{}' is given twice", label,
                                  attribute.name()));
   }
@@ -199,8 +200,8 @@ static Status readGraph(::onnx::GraphProto &graph, const std::string &directory,
     std::string name = proto.name();
     Result<Tensor> tensor = readTensor(proto, directory);
     if (!tensor.ok())
-      return invalid(fmt::format("initializer '{}' {}", name,
-                                 tensor.status().message()));
+      return invalid(
+          fmt::format("initializer '{}' {}", name, tensor.status().message()));
     if (!model.initializers.try_emplace(name, std::move(*tensor)).second)
       return invalid(fmt::format("initializer '{}' is given twice", name));
   }
@@ -268,8 +269,8 @@ static Result<Model> readModel(std::span<const uint8_t> bytes,
 }
 
 Result<Model> tessera::onnx::parseOnnxModel(std::span<const uint8_t> bytes,
-                                   std::string_view name,
-                                   const std::string &directory) {
+                                            std::string_view name,
+                                            const std::string &directory) {
   Result<Model> model = readModel(bytes, directory);
   if (!model.ok())
     return model.status().withContext(name);

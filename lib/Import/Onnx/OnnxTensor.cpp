@@ -34,9 +34,10 @@ static Result<uint64_t> parseNumber(const std::string &key,
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    return invalid(fmt::format("external data has {} '{}', accepted is a number "
-                               "of bytes",
-                               key, text));
+    return invalid(
+        fmt::format("external data has {} '{}', accepted is a number "
+                    "of bytes",
+                    key, text));
   return value;
 }
 
@@ -92,7 +93,7 @@ static std::string packTypedList(const ::onnx::TensorProto &proto) {
 }
 
 Result<Tensor> tessera::onnx::readTensor(::onnx::TensorProto &proto,
-                                const std::string &directory) {
+                                         const std::string &directory) {
   Tensor tensor;
   tensor.name = proto.name();
   tensor.elementType = proto.data_type();

@@ -68,8 +68,7 @@ TEST(OnnxFuzz, FlippedBytesNeverCrash) {
       // outputs and operator sets last.
       size_t at = random() % bytes.size();
       if (random() % 2)
-        at = random() % 2 ? random() % 1500
-                          : bytes.size() - 1 - random() % 300;
+        at = random() % 2 ? random() % 1500 : bytes.size() - 1 - random() % 300;
       bytes[at] ^= static_cast<uint8_t>(1 + random() % 255);
     }
     readDamaged(bytes);

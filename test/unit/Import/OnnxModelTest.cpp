@@ -77,8 +77,9 @@ TEST(OnnxModel, RefusesCyclesAndMissingValues) {
 
   GraphBytes missing = reluGraph();
   missing.node(node("more", "Relu", {"nowhere"}, {"w"}));
-  EXPECT_EQ(errorOf(missing.model()),
-            "m.onnx: node 'more' (Relu): reads 'nowhere', which nothing defines");
+  EXPECT_EQ(
+      errorOf(missing.model()),
+      "m.onnx: node 'more' (Relu): reads 'nowhere', which nothing defines");
 
   GraphBytes twice = reluGraph();
   twice.node(node("again", "Relu", {"x"}, {"y"}));
@@ -92,7 +93,8 @@ TEST(OnnxModel, RefusesCyclesAndMissingValues) {
 }
 
 TEST(OnnxModel, RefusesWhatIsNoModel) {
-  EXPECT_THAT(errorOf("this is a text file\n"), HasSubstr("m.onnx: is no ONNX"));
+  EXPECT_THAT(errorOf("this is a text file\n"),
+              HasSubstr("m.onnx: is no ONNX"));
   EXPECT_THAT(errorOf(""), HasSubstr("m.onnx: is no ONNX model"));
   EXPECT_THAT(errorOf(reluGraph().model().substr(0, 30)),
               HasSubstr("m.onnx: is no ONNX model, or not a whole one"));
@@ -106,7 +108,8 @@ TEST(OnnxModel, ChecksTensorSizes) {
   EXPECT_EQ(with(tensor("w", Float, {3}, "12345678")),
             "m.onnx: initializer 'w' holds 8 bytes, its type float and shape "
             "need 12");
-  EXPECT_THAT(with(tensor("w", Float, {-1}, "")), HasSubstr("has the extent -1"));
+  EXPECT_THAT(with(tensor("w", Float, {-1}, "")),
+              HasSubstr("has the extent -1"));
   EXPECT_THAT(with(tensor("w", Float, {1LL << 40, 1LL << 40}, "")),
               HasSubstr("more than 2^48 elements"));
   EXPECT_THAT(with(tensor("w", Float, {0, 1LL << 40, 1LL << 40}, "")),
@@ -121,8 +124,8 @@ TEST(OnnxModel, NamesOverloadsAndUnknownAttributeTypes) {
               HasSubstr("node 'n' (F): names the overload 'special'"));
 
   GraphBytes attribute = reluGraph();
-  attribute.node(node("n", "F", {"x"}, {"v"},
-                      bytes(5, bytes(1, "a") + number(20, 99))));
+  attribute.node(
+      node("n", "F", {"x"}, {"v"}, bytes(5, bytes(1, "a") + number(20, 99))));
   EXPECT_THAT(errorOf(attribute.model()),
               HasSubstr("node 'n' (F): attribute 'a': has no known type"));
 }

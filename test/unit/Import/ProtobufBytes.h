@@ -52,8 +52,7 @@ inline std::string valueInfo(std::string_view name,
   std::string dims;
   for (int64_t extent : shape)
     dims += bytes(1, number(1, extent));
-  return bytes(1, name) +
-         bytes(2, bytes(1, number(1, 1) + bytes(2, dims)));
+  return bytes(1, name) + bytes(2, bytes(1, number(1, 1) + bytes(2, dims)));
 }
 
 /// A NodeProto.

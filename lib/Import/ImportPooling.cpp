@@ -1,0 +1,166 @@
+//===- ImportPooling.cpp - ONNX pooling operators
+//---------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeImport.h"
+#include "TensorBuilders.h"
+#include "Window.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include <bit>
+#include <fmt/format.h>
+#include <limits>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::onnx;
+
+namespace {
+/// An input [N, C, H, W] (or [N, C, W]) and the windows over it.
+struct Pooling {
+  Value input;
+  Window window;
+  SmallVector<int64_t> shape; ///< Of the result.
+};
+} // namespace
+
+static tessera::Result<Pooling> readPooling(NodeImport &node, bool global) {
+  Pooling pooling;
+  TESSERA_ASSIGN_OR_RETURN(pooling.input, node.input(0));
+  ArrayRef<int64_t> in = shapeOf(pooling.input);
+  if (in.size() != 3 && in.size() != 4)
+    return NodeImport::error(fmt::format("the input has the shape {}; accepted "
+                                         "are one or two spatial dimensions",
+                                         shapeText(in)));
+  ArrayRef<int64_t> spatial = in.drop_front(2);
+  std::vector<int64_t> kernel(spatial.begin(), spatial.end());
+  if (!global) {
+    TESSERA_ASSIGN_OR_RETURN(kernel, readKernelShape(node, spatial.size()));
+  }
+  TESSERA_ASSIGN_OR_RETURN(pooling.window, readWindow(node, spatial, kernel));
+  const Window &window = pooling.window;
+  for (unsigned dim = 0; dim < 2; ++dim) {
+    int64_t reach = (window.kernel[dim] - 1) * window.dilations[dim] + 1;
+    if (window.padsLow[dim] >= reach || window.padsHigh[dim] >= reach)
+      return NodeImport::error("has padding as wide as the window; accepted is "
+                               "less");
+  }
+  pooling.shape = {in[0], in[1]};
+  pooling.shape.append(window.output.end() - spatial.size(),
+                       window.output.end());
+  TESSERA_RETURN_IF_ERROR(checkShape(pooling.shape));
+  return pooling;
+}
+
+/// The maximum or sum over each window, as [N, C, H, W].
+static Value buildPooling(ImplicitLocOpBuilder &b, const Pooling &pooling,
+                          Reduction reduction) {
+  const Window &window = pooling.window;
+  bool sum = reduction == Reduction::Sum;
+  float neutral = sum ? 0.0f : -std::numeric_limits<float>::infinity();
+  Value input = buildReshape(b, pooling.input,
+                             withTwoSpatialDims(shapeOf(pooling.input)));
+  input = buildPad(b, input, 2, window.padsLow, window.fullPadsHigh(), neutral);
+  Value kernel = buildEmpty(b, window.kernel);
+  Value init = buildFilled(b, withTwoSpatialDims(pooling.shape), neutral);
+  auto strides = b.getI64TensorAttr(window.strides);
+  auto dilations = b.getI64TensorAttr(window.dilations);
+  if (sum)
+    return linalg::PoolingNchwSumOp::create(b, init.getType(),
+                                            ValueRange{input, kernel}, init,
+                                            strides, dilations)
+        .getResult(0);
+  return linalg::PoolingNchwMaxOp::create(b, init.getType(),
+                                          ValueRange{input, kernel}, init,
+                                          strides, dilations)
+      .getResult(0);
+}
+
+/// Divides a sum by `count`; a power of two has an exact reciprocal, and a
+/// product is cheaper.
+static Value buildDivision(ImplicitLocOpBuilder &b, Value sum, int64_t count) {
+  if (std::has_single_bit(static_cast<uint64_t>(count)))
+    return arith::MulFOp::create(
+        b, sum, buildScalar(b, 1.0f / static_cast<float>(count)));
+  return arith::DivFOp::create(b, sum,
+                               buildScalar(b, static_cast<float>(count)));
+}
+
+/// Divides each sum by the number of elements in its window.
+static tessera::Result<Value> buildAverage(ImplicitLocOpBuilder &b, Value sum,
+                                           const Window &window,
+                                           bool countPads) {
+  SmallVector<int64_t> counts[2];
+  bool uniform = true;
+  for (unsigned dim = 0; dim < 2; ++dim)
+    for (int64_t i = 0; i < window.output[dim]; ++i) {
+      counts[dim].push_back(window.countInside(dim, i, countPads));
+      uniform &= counts[dim].back() == counts[dim].front();
+    }
+  if (uniform) {
+    int64_t count = counts[0][0] * counts[1][0];
+    return buildElementwise(b, sum, [&](ImplicitLocOpBuilder &b, ValueRange e) {
+      return buildDivision(b, e[0], count);
+    });
+  }
+  constexpr int64_t maxWindows = int64_t(1) << 24;
+  if (window.output[0] > maxWindows / window.output[1])
+    return NodeImport::error("has more than 2^24 windows of different size");
+  SmallVector<float> divisors;
+  for (int64_t row : counts[0])
+    for (int64_t column : counts[1])
+      divisors.push_back(static_cast<float>(row * column));
+  auto type = RankedTensorType::get(window.output, b.getF32Type());
+  Value divisor = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, ArrayRef<float>(divisors)));
+  return buildElementwise(b, {sum, divisor},
+                          [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                            return arith::DivFOp::create(b, e[0], e[1]);
+                          });
+}
+
+static Status importMax(NodeImport &node, bool global) {
+  TESSERA_ASSIGN_OR_RETURN(Pooling pooling, readPooling(node, global));
+  Value result = buildPooling(node.b, pooling, Reduction::Max);
+  node.setResult(0, buildReshape(node.b, result, pooling.shape));
+  return Status::success();
+}
+
+static Status importAverage(NodeImport &node, bool global) {
+  TESSERA_ASSIGN_OR_RETURN(Pooling pooling, readPooling(node, global));
+  TESSERA_ASSIGN_OR_RETURN(bool countPads,
+                           node.flagAttribute("count_include_pad", false));
+  // The counts are listed one by one.
+  for (int64_t extent : pooling.window.output)
+    if (extent > (int64_t(1) << 24))
+      return NodeImport::error(fmt::format(
+          "the result has the extent {}; accepted are up to 2^24", extent));
+  Value sum = buildPooling(node.b, pooling, Reduction::Sum);
+  TESSERA_ASSIGN_OR_RETURN(
+      Value result, buildAverage(node.b, sum, pooling.window, countPads));
+  node.setResult(0, buildReshape(node.b, result, pooling.shape));
+  return Status::success();
+}
+
+Status tessera::onnx::importMaxPool(NodeImport &node) {
+  // The storage order only numbers the second output, which is refused.
+  TESSERA_ASSIGN_OR_RETURN([[maybe_unused]] bool columnMajor,
+                           node.flagAttribute("storage_order", false));
+  return importMax(node, false);
+}
+
+Status tessera::onnx::importAveragePool(NodeImport &node) {
+  return importAverage(node, false);
+}
+
+Status tessera::onnx::importGlobalAveragePool(NodeImport &node) {
+  return importAverage(node, true);
+}
+
+Status tessera::onnx::importGlobalMaxPool(NodeImport &node) {
+  return importMax(node, true);
+}

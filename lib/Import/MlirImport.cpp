@@ -1,0 +1,275 @@
+//===- MlirImport.cpp - From MLIR text or bytecode to a module ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MlirImport.h"
+#include "dialects/Graph/GraphDialect.h"
+#include "mlir/Conversion/TosaToArith/TosaToArith.h"
+#include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
+#include "mlir/Conversion/TosaToTensor/TosaToTensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/Dialect/Tosa/Transforms/Passes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/SourceMgr.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace mlir;
+using namespace tessera;
+
+static Status invalid(std::string message) {
+  return {StatusCode::InvalidArgument, std::move(message)};
+}
+
+/// "line 3" of a location from a file, else its text.
+static std::string placeOf(Location loc) {
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    return fmt::format("line {}", file.getLine());
+  if (auto name = loc->findInstanceOf<NameLoc>())
+    return fmt::format("'{}'", name.getName().str());
+  return "unknown place";
+}
+
+namespace {
+/// Keeps the first error of a context's diagnostics.
+class FirstError {
+public:
+  explicit FirstError(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (text.empty() &&
+              diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+            text = placeOf(diagnostic.getLocation()) + ": " + diagnostic.str();
+            // One line, whatever the diagnostic holds.
+            std::replace(text.begin(), text.end(), '\n', ' ');
+          }
+          return success();
+        }) {}
+  std::string text;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+tessera::Result<OwningOpRef<ModuleOp>>
+tessera::parseMlir(MLIRContext &context, std::string bytes,
+                   const std::string &name) {
+  FirstError error(&context);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
+                             llvm::SMLoc());
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module)
+    return invalid(name + ": " +
+                   (error.text.empty() ? "cannot be parsed" : error.text));
+  return module;
+}
+
+/// The function to import, renamed to `@main`; others are erased if nothing
+/// calls them.
+static tessera::Result<func::FuncOp> findEntry(ModuleOp module) {
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  func::FuncOp entry;
+  for (func::FuncOp function : functions)
+    if (function.getName() == "main" || functions.size() == 1)
+      entry = function;
+  if (!entry)
+    return invalid(fmt::format("has {} functions; accepted are one, or one "
+                               "called @main",
+                               functions.size()));
+  if (entry.isExternal())
+    return invalid(
+        fmt::format("function @{} has no body", entry.getName().str()));
+  entry.setName("main");
+  entry.setPublic();
+  for (func::FuncOp function : functions)
+    if (function != entry && SymbolTable::symbolKnownUseEmpty(function, module))
+      function.erase();
+  return entry;
+}
+
+static Status checkSignature(func::FuncOp entry, const ImportOptions &options) {
+  if (!options.dims.empty())
+    return invalid(fmt::format("--dim {}: the model has no symbolic dimensions",
+                               options.dims.begin()->first));
+  auto check = [](StringRef what, unsigned index, Type type) -> Status {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    if (!tensor)
+      return invalid(fmt::format("{} {} has the type {}; accepted are ranked "
+                                 "tensors",
+                                 what.str(), index, text));
+    if (!tensor.hasStaticShape())
+      return invalid(fmt::format("{} {} has the type {}; accepted are tensors "
+                                 "without dynamic dimensions",
+                                 what.str(), index, text));
+    return Status::success();
+  };
+  for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
+    TESSERA_RETURN_IF_ERROR(check("argument", i, type));
+  for (auto [i, type] : llvm::enumerate(entry.getResultTypes()))
+    TESSERA_RETURN_IF_ERROR(check("result", i, type));
+  for (const auto &[position, shape] : options.inputShapesByPosition) {
+    if (position >= entry.getNumArguments())
+      return invalid(fmt::format("there is no input {}; the model has {}",
+                                 position, entry.getNumArguments()));
+    auto type = cast<RankedTensorType>(entry.getArgumentTypes()[position]);
+    if (!llvm::equal(type.getShape(), shape))
+      return invalid(fmt::format(
+          "input {}: given is the shape [{}], the model has [{}]", position,
+          fmt::join(shape, ", "),
+          fmt::join(type.getShape().begin(), type.getShape().end(), ", ")));
+  }
+  return Status::success();
+}
+
+static Status lowerTosa(ModuleOp module) {
+  bool present = false;
+  module.walk([&](Operation *op) {
+    present |= isa_and_nonnull<tosa::TosaDialect>(op->getDialect());
+  });
+  if (!present)
+    return Status::success();
+  PassManager manager(module.getContext());
+  OpPassManager &function = manager.nest<func::FuncOp>();
+  function.addPass(tosa::createTosaOptionalDecompositionsPass());
+  function.addPass(tosa::createTosaMakeBroadcastablePass());
+  function.addPass(tosa::createTosaToLinalgNamed());
+  function.addPass(tosa::createTosaToLinalg());
+  function.addPass(createTosaToTensorPass());
+  function.addPass(createTosaToArithPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  FirstError error(module.getContext());
+  if (failed(manager.run(module)))
+    return invalid("TOSA cannot be lowered: " + error.text);
+  return Status::success();
+}
+
+/// Lists what is neither known nor of static f32 tensors, each kind once.
+static Status checkContents(ModuleOp module) {
+  std::vector<std::string> problems;
+  auto add = [&](Operation *op, std::string what) {
+    std::string text =
+        fmt::format("'{}' ({}): {}", op->getName().getStringRef().str(),
+                    placeOf(op->getLoc()), what);
+    if (!llvm::is_contained(problems, text))
+      problems.push_back(text);
+  };
+  module.walk([&](Operation *op) {
+    if (isa<ModuleOp, func::FuncOp, func::ReturnOp>(op))
+      return;
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect != "linalg" && dialect != "tensor" && dialect != "arith" &&
+        dialect != "math" && dialect != "graph") {
+      add(op, "unknown operation; accepted are the dialects tosa, linalg, "
+              "tensor, arith, math and graph");
+      return;
+    }
+    for (Type type : op->getResultTypes()) {
+      auto tensor = dyn_cast<TensorType>(type);
+      if (!tensor)
+        continue;
+      std::string text;
+      llvm::raw_string_ostream(text) << type;
+      if (!tensor.hasStaticShape())
+        add(op, fmt::format("result {}; accepted are static shapes", text));
+      else if (!tensor.getElementType().isF32())
+        add(op, fmt::format("result {}; accepted are tensors of f32", text));
+    }
+  });
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (auto tensor = dyn_cast<TensorType>(type);
+          tensor && !tensor.getElementType().isF32()) {
+        std::string text;
+        llvm::raw_string_ostream(text) << type;
+        problems.push_back(fmt::format(
+            "argument {}: {}; accepted are tensors of f32", i, text));
+      }
+  if (problems.empty())
+    return Status::success();
+  if (problems.size() == 1)
+    return {StatusCode::Unsupported, problems.front()};
+  return {StatusCode::Unsupported,
+          fmt::format("{} problems:\n  {}", problems.size(),
+                      fmt::join(problems, "\n  "))};
+}
+
+/// Gives every argument and result a name and its type in the model.
+static void nameBoundary(func::FuncOp entry) {
+  OpBuilder builder(entry.getContext());
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    if (!entry.getArgAttr(i, graph::nameAttrName))
+      entry.setArgAttr(i, graph::nameAttrName,
+                       builder.getStringAttr(fmt::format("arg{}", i)));
+    if (!entry.getArgAttr(i, graph::typeAttrName))
+      entry.setArgAttr(
+          i, graph::typeAttrName,
+          TypeAttr::get(getElementTypeOrSelf(entry.getArgumentTypes()[i])));
+  }
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    if (!entry.getResultAttr(i, graph::nameAttrName))
+      entry.setResultAttr(i, graph::nameAttrName,
+                          builder.getStringAttr(fmt::format("result{}", i)));
+    if (!entry.getResultAttr(i, graph::typeAttrName))
+      entry.setResultAttr(
+          i, graph::typeAttrName,
+          TypeAttr::get(getElementTypeOrSelf(entry.getResultTypes()[i])));
+  }
+}
+
+Status tessera::normalizeMlir(ModuleOp module, const ImportOptions &options) {
+  TESSERA_ASSIGN_OR_RETURN(func::FuncOp entry, findEntry(module));
+  TESSERA_RETURN_IF_ERROR(checkSignature(entry, options));
+  nameBoundary(entry);
+  TESSERA_RETURN_IF_ERROR(lowerTosa(module));
+  return checkContents(module);
+}
+
+ModelDeclaration tessera::declarationOf(ModuleOp module, bool bytecode) {
+  ModelDeclaration declaration;
+  declaration.format = bytecode ? "mlirbc" : "mlir";
+  module.walk([&](Operation *op) {
+    if (!isa<ModuleOp, func::FuncOp, func::ReturnOp>(op))
+      ++declaration.operators[op->getName().getStringRef().str()];
+    if (op->hasTrait<OpTrait::ConstantLike>() && op->getNumResults() == 1)
+      if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+          type && type.hasStaticShape() && type.getElementType().isIntOrFloat())
+        declaration.parameterBytes +=
+            type.getNumElements() *
+            llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  });
+  tessera::Result<func::FuncOp> entry = findEntry(module);
+  if (!entry.ok())
+    return declaration;
+  nameBoundary(*entry);
+  auto convert = [](StringAttr name, Type type) {
+    ModelDeclaration::Tensor tensor;
+    tensor.name = name.getValue().str();
+    llvm::raw_string_ostream(tensor.type) << getElementTypeOrSelf(type);
+    if (auto ranked = dyn_cast<RankedTensorType>(type))
+      for (int64_t extent : ranked.getShape())
+        tensor.shape.push_back(
+            ShapedType::isDynamic(extent) ? "?" : std::to_string(extent));
+    return tensor;
+  };
+  for (unsigned i = 0; i < entry->getNumArguments(); ++i)
+    declaration.inputs.push_back(
+        convert(entry->getArgAttrOfType<StringAttr>(i, graph::nameAttrName),
+                entry->getArgumentTypes()[i]));
+  for (unsigned i = 0; i < entry->getNumResults(); ++i)
+    declaration.outputs.push_back(
+        convert(entry->getResultAttrOfType<StringAttr>(i, graph::nameAttrName),
+                entry->getResultTypes()[i]));
+  return declaration;
+}

@@ -1,0 +1,184 @@
+//===- NodeImport.cpp - One ONNX node being imported ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeImport.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::onnx;
+
+//===-- Values ------------------------------------------------------------===//
+
+/// From this size on a constant is a dense resource, which shares its bytes and
+/// is never hashed.
+static constexpr size_t resourceBytes = 1024;
+
+Value GraphValues::buildConstant(const Tensor &tensor, StringRef name) {
+  SmallVector<int64_t> shape(tensor.shape.begin(), tensor.shape.end());
+  auto type = RankedTensorType::get(shape, constants.getF32Type());
+  ArrayRef<char> bytes(tensor.data->data(), tensor.data->size());
+  Location loc = NameLoc::get(constants.getStringAttr(name));
+  ElementsAttr value;
+  if (bytes.size() < resourceBytes) {
+    value = DenseElementsAttr::getFromRawBuffer(type, bytes);
+  } else {
+    std::shared_ptr<const std::string> owner = tensor.data;
+    AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(
+        bytes, alignof(float),
+        [owner](void *, size_t, size_t) mutable { owner.reset(); });
+    value = DenseResourceElementsAttr::get(type, name, std::move(blob));
+  }
+  return arith::ConstantOp::create(constants, loc, type, value);
+}
+
+tessera::Result<Value> GraphValues::materialize(const std::string &name) {
+  GraphValue &entry = byName[name];
+  if (entry.value)
+    return entry.value;
+  if (!entry.constant || entry.constant->elementType != Float)
+    return NodeImport::error(fmt::format(
+        "'{}' has elements of type {}; accepted is float", name,
+        entry.constant ? elementTypeName(entry.constant->elementType)
+                       : "unknown"));
+  if (entry.constant->elementCount() == 0)
+    return NodeImport::error(fmt::format(
+        "'{}' has no elements; accepted are extents of at least 1", name));
+  entry.value = buildConstant(*entry.constant, name);
+  return entry.value;
+}
+
+//===-- Operands ----------------------------------------------------------===//
+
+tessera::Result<Value> NodeImport::input(size_t index) {
+  if (!hasInput(index))
+    return error(fmt::format("operand {} is missing", index));
+  return values.materialize(node.inputs[index]);
+}
+
+const Tensor *NodeImport::constantInput(size_t index) const {
+  if (!hasInput(index))
+    return nullptr;
+  return values.byName[node.inputs[index]].constant.get();
+}
+
+tessera::Result<std::vector<int64_t>> NodeImport::integerInput(size_t index) {
+  const Tensor *constant = constantInput(index);
+  if (!constant)
+    return error(fmt::format("operand {} decides the shape, but is computed by "
+                             "the model; accepted is a constant",
+                             index));
+  std::optional<std::vector<int64_t>> integers = constant->integers();
+  if (!integers)
+    return error(fmt::format("operand {} has elements of type {}; accepted are "
+                             "int64 and int32",
+                             index, elementTypeName(constant->elementType)));
+  return *integers;
+}
+
+tessera::Result<float> NodeImport::scalarInput(size_t index) {
+  const Tensor *constant = constantInput(index);
+  if (!constant || constant->elementType != Float ||
+      constant->elementCount() != 1)
+    return error(fmt::format("operand {}: accepted is a constant with one "
+                             "float element",
+                             index));
+  return constant->floats()->front();
+}
+
+tessera::Result<std::vector<int64_t>> NodeImport::inputShape(size_t index) {
+  if (const Tensor *constant = constantInput(index))
+    return std::vector<int64_t>(constant->shape.begin(), constant->shape.end());
+  TESSERA_ASSIGN_OR_RETURN(Value value, input(index));
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  return std::vector<int64_t>(shape.begin(), shape.end());
+}
+
+//===-- Attributes --------------------------------------------------------===//
+
+const onnx::Attribute *NodeImport::find(StringRef name) const {
+  auto found = node.attributes.find(name.str());
+  return found == node.attributes.end() ? nullptr : &found->second;
+}
+
+bool NodeImport::hasAttribute(StringRef name) const {
+  return find(name) != nullptr;
+}
+
+tessera::Result<const onnx::Attribute *>
+NodeImport::find(StringRef name, onnx::Attribute::Kind kind) {
+  const onnx::Attribute *attribute = find(name);
+  if (attribute && attribute->kind != kind)
+    return error(fmt::format("attribute '{}' is {}; accepted is {}", name.str(),
+                             attributeKindName(attribute->kind),
+                             attributeKindName(kind)));
+  return attribute;
+}
+
+tessera::Result<int64_t> NodeImport::intAttribute(StringRef name,
+                                                  int64_t byDefault) {
+  TESSERA_ASSIGN_OR_RETURN(const onnx::Attribute *found,
+                           find(name, onnx::Attribute::Kind::Int));
+  return found ? found->intValue : byDefault;
+}
+
+tessera::Result<bool> NodeImport::flagAttribute(StringRef name,
+                                                bool byDefault) {
+  TESSERA_ASSIGN_OR_RETURN(int64_t value, intAttribute(name, byDefault));
+  if (value != 0 && value != 1)
+    return error(fmt::format("attribute '{}' is {}; accepted are 0 and 1",
+                             name.str(), value));
+  return value == 1;
+}
+
+tessera::Result<float> NodeImport::floatAttribute(StringRef name,
+                                                  float byDefault) {
+  TESSERA_ASSIGN_OR_RETURN(const onnx::Attribute *found,
+                           find(name, onnx::Attribute::Kind::Float));
+  return found ? found->floatValue : byDefault;
+}
+
+tessera::Result<std::string> NodeImport::stringAttribute(StringRef name,
+                                                         StringRef byDefault) {
+  TESSERA_ASSIGN_OR_RETURN(const onnx::Attribute *found,
+                           find(name, onnx::Attribute::Kind::String));
+  return found ? found->stringValue : byDefault.str();
+}
+
+tessera::Result<std::optional<std::vector<int64_t>>>
+NodeImport::intsAttribute(StringRef name) {
+  TESSERA_ASSIGN_OR_RETURN(const onnx::Attribute *found,
+                           find(name, onnx::Attribute::Kind::Ints));
+  return found ? std::optional(found->ints) : std::nullopt;
+}
+
+tessera::Result<int64_t> NodeImport::axis(int64_t axis, int64_t rank,
+                                          int64_t last) {
+  if (axis < -rank || axis > last)
+    return error(fmt::format("axis {} of a tensor with {} dimensions; accepted "
+                             "are {} to {}",
+                             axis, rank, -rank, last));
+  return axis < 0 ? axis + rank : axis;
+}
+
+//===-- Results -----------------------------------------------------------===//
+
+void NodeImport::setResult(size_t index, Value value) {
+  values.byName[node.outputs[index]].value = value;
+}
+
+void NodeImport::setConstant(size_t index, Tensor tensor) {
+  values.byName[node.outputs[index]].constant =
+      std::make_shared<const Tensor>(std::move(tensor));
+}
+
+void NodeImport::forwardInput() {
+  values.byName[node.outputs[0]] = values.byName[node.inputs[0]];
+}

@@ -1,0 +1,164 @@
+//===- NodeImport.h - One ONNX node being imported --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the import function of an operator sees: the node, its operands as MLIR
+// values or constants, its attributes with their checks, and a builder whose
+// location names the node. Import functions return errors without file and
+// node: the caller adds both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_IMPORT_NODEIMPORT_H
+#define TESSERA_LIB_IMPORT_NODEIMPORT_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Value.h"
+#include "tessera/Import/OnnxModel.h"
+#include "tessera/Support/Status.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::onnx {
+
+/// A value of the ONNX graph: an MLIR value, a constant, or both. A constant
+/// becomes an MLIR value when a node needs it as one.
+struct GraphValue {
+  mlir::Value value;
+  std::shared_ptr<const Tensor> constant;
+  /// Defined by a node that could not be imported.
+  bool missing = false;
+};
+
+/// The values of a graph by name, and where its constants are built.
+class GraphValues {
+public:
+  GraphValues(mlir::OpBuilder constants) : constants(constants) {}
+  std::map<std::string, GraphValue> byName;
+  /// The f32 value of `name`, built if it is still only a constant.
+  Result<mlir::Value> materialize(const std::string &name);
+  /// A constant operation at the start of the function.
+  mlir::Value buildConstant(const Tensor &tensor, llvm::StringRef name);
+
+private:
+  mlir::OpBuilder constants;
+};
+
+class NodeImport {
+public:
+  NodeImport(const Node &node, int64_t opset, GraphValues &values,
+             mlir::ImplicitLocOpBuilder &builder)
+      : node(node), opset(opset), b(builder), values(values) {}
+
+  const Node &node;
+  const int64_t opset; ///< Of the standard operators.
+  mlir::ImplicitLocOpBuilder &b;
+
+  static Status error(std::string what) {
+    return {StatusCode::InvalidArgument, std::move(what)};
+  }
+
+  //===-- Operands --------------------------------------------------------===//
+  bool hasInput(size_t index) const {
+    return index < node.inputs.size() && !node.inputs[index].empty();
+  }
+  bool hasOutput(size_t index) const {
+    return index < node.outputs.size() && !node.outputs[index].empty();
+  }
+  /// The f32 tensor at `index`.
+  Result<mlir::Value> input(size_t index);
+  /// The operand's elements if it is known while importing.
+  const Tensor *constantInput(size_t index) const;
+  /// The integers at `index`; an error if they are not known while importing.
+  Result<std::vector<int64_t>> integerInput(size_t index);
+  /// The float scalar at `index`; an error likewise.
+  Result<float> scalarInput(size_t index);
+  /// The operand's shape, be it a value or a constant.
+  Result<std::vector<int64_t>> inputShape(size_t index);
+
+  //===-- Attributes, each with the default of the specification ----------===//
+  bool hasAttribute(llvm::StringRef name) const;
+  Result<int64_t> intAttribute(llvm::StringRef name, int64_t byDefault);
+  /// An integer that must be 0 or 1.
+  Result<bool> flagAttribute(llvm::StringRef name, bool byDefault);
+  Result<float> floatAttribute(llvm::StringRef name, float byDefault);
+  Result<std::string> stringAttribute(llvm::StringRef name,
+                                      llvm::StringRef byDefault);
+  /// Nothing if the attribute is absent.
+  Result<std::optional<std::vector<int64_t>>>
+  intsAttribute(llvm::StringRef name);
+  /// An axis of a tensor with `rank` dimensions, from 0; `axis` may count from
+  /// the end. `last` is the greatest value accepted.
+  Result<int64_t> axis(int64_t axis, int64_t rank, int64_t last);
+
+  //===-- Results ---------------------------------------------------------===//
+  void setResult(size_t index, mlir::Value value);
+  void setConstant(size_t index, Tensor tensor);
+  /// Result 0 is operand 0, constant or not.
+  void forwardInput();
+
+private:
+  GraphValues &values;
+  const Attribute *find(llvm::StringRef name) const;
+  Result<const Attribute *> find(llvm::StringRef name, Attribute::Kind kind);
+};
+
+/// An operator that the importer knows.
+struct Operator {
+  llvm::StringLiteral name;
+  size_t minInputs, maxInputs; ///< Operands, trailing optional ones included.
+  size_t maxOutputs;           ///< Outputs with a name.
+  /// Attribute names, separated by spaces. Any other is refused.
+  llvm::StringLiteral attributes;
+  Status (*import)(NodeImport &node);
+};
+
+/// Null if the importer does not know it.
+const Operator *findOperator(llvm::StringRef name);
+/// The names of all known operators, for error messages.
+std::string knownOperators();
+
+// The import functions, by file.
+// ImportConvolution.cpp
+Status importConv(NodeImport &node);
+// ImportPooling.cpp
+Status importMaxPool(NodeImport &node);
+Status importAveragePool(NodeImport &node);
+Status importGlobalAveragePool(NodeImport &node);
+Status importGlobalMaxPool(NodeImport &node);
+// ImportMatmul.cpp
+Status importGemm(NodeImport &node);
+Status importMatMul(NodeImport &node);
+// ImportNormalization.cpp
+Status importBatchNormalization(NodeImport &node);
+Status importSoftmax(NodeImport &node);
+Status importLogSoftmax(NodeImport &node);
+// ImportElementwise.cpp
+Status importBinary(NodeImport &node);
+Status importUnary(NodeImport &node);
+Status importClip(NodeImport &node);
+Status importLeakyRelu(NodeImport &node);
+Status importHardSigmoid(NodeImport &node);
+// ImportShape.cpp
+Status importIdentity(NodeImport &node);
+Status importConstant(NodeImport &node);
+Status importFlatten(NodeImport &node);
+Status importReshape(NodeImport &node);
+Status importSqueeze(NodeImport &node);
+Status importUnsqueeze(NodeImport &node);
+Status importTranspose(NodeImport &node);
+Status importConcat(NodeImport &node);
+Status importShape(NodeImport &node);
+
+} // namespace tessera::onnx
+
+#endif // TESSERA_LIB_IMPORT_NODEIMPORT_H

@@ -1,0 +1,220 @@
+//===- OnnxToGraph.cpp - From an ONNX model to a module -------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nodes are imported one after the other. A node that cannot be imported does
+// not end the import: its results count as missing, nodes that need them are
+// only looked up in the table of operators, and at the end every problem is
+// reported at once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OnnxToGraph.h"
+#include "NodeImport.h"
+#include "dialects/Graph/GraphDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::onnx;
+
+static Status invalid(std::string message) {
+  return {StatusCode::InvalidArgument, std::move(message)};
+}
+
+// The versions of the standard operators whose meaning is known.
+static constexpr int64_t minOpset = 7, maxOpset = 28;
+
+static tessera::Result<int64_t> readOpset(const Model &model) {
+  auto found = model.opsets.find("");
+  if (found == model.opsets.end())
+    return invalid("names no version of the standard operators");
+  if (found->second < minOpset || found->second > maxOpset)
+    return invalid(fmt::format("uses version {} of the standard operators; "
+                               "accepted are {} to {}",
+                               found->second, minOpset, maxOpset));
+  return found->second;
+}
+
+/// Whether the node is one that the importer knows, in form.
+static Status checkNode(const Node &node) {
+  if (!node.domain.empty())
+    return invalid(fmt::format("an operator of the domain '{}'; accepted are "
+                               "standard operators",
+                               node.domain));
+  const Operator *op = findOperator(node.opType);
+  if (!op)
+    return {StatusCode::Unsupported,
+            fmt::format("unknown operator; accepted are {}", knownOperators())};
+  size_t inputs = node.inputs.size();
+  while (inputs > 0 && node.inputs[inputs - 1].empty())
+    --inputs;
+  if (inputs < op->minInputs || inputs > op->maxInputs)
+    return invalid(op->minInputs == op->maxInputs
+                       ? fmt::format("has {} operands; accepted are {}", inputs,
+                                     op->minInputs)
+                       : fmt::format("has {} operands; accepted are {} to {}",
+                                     inputs, op->minInputs, op->maxInputs));
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (i >= op->maxOutputs && !node.outputs[i].empty())
+      return {
+          StatusCode::Unsupported,
+          fmt::format("output {} ('{}') cannot be computed; accepted are {}", i,
+                      node.outputs[i], op->maxOutputs)};
+  if (node.outputs.empty() || node.outputs[0].empty())
+    return invalid("has no output");
+  llvm::SmallVector<StringRef> accepted;
+  op->attributes.split(accepted, ' ', -1, /*KeepEmpty=*/false);
+  for (const auto &[name, attribute] : node.attributes)
+    if (!llvm::is_contained(accepted, name))
+      return invalid(
+          fmt::format("attribute '{}' is unknown; accepted are {}", name,
+                      accepted.empty() ? "none" : llvm::join(accepted, ", ")));
+  return Status::success();
+}
+
+namespace {
+/// Problems with nodes, in the nodes' order.
+class Problems {
+public:
+  void add(const Node &node, const Status &status) {
+    lines.push_back(fmt::format("node '{}' ({}): {}", node.displayName(),
+                                node.opType, status.message()));
+    if (status.code() == StatusCode::Unsupported)
+      code = StatusCode::Unsupported;
+  }
+  Status status() const {
+    if (lines.empty())
+      return Status::success();
+    if (lines.size() == 1)
+      return {code, lines.front()};
+    std::string text =
+        fmt::format("{} nodes cannot be imported:", lines.size());
+    // The list of what is accepted is long: given once.
+    std::string operators = "; accepted are " + knownOperators();
+    bool listed = false;
+    for (std::string line : lines) {
+      if (StringRef(line).ends_with(operators)) {
+        line.resize(line.size() - operators.size());
+        listed = true;
+      }
+      text += "\n  " + line;
+    }
+    if (listed)
+      text += "\n  known operators: " + knownOperators();
+    return {code, text};
+  }
+
+private:
+  std::vector<std::string> lines;
+  StatusCode code = StatusCode::InvalidArgument;
+};
+} // namespace
+
+static Status importNodes(const Model &model, int64_t opset,
+                          GraphValues &values, OpBuilder &builder) {
+  Problems problems;
+  for (const Node &node : model.nodes) {
+    auto fail = [&](const Status &status) {
+      problems.add(node, status);
+      for (const std::string &output : node.outputs)
+        values.byName[output].missing = true;
+    };
+    if (Status status = checkNode(node); !status.ok()) {
+      fail(status);
+      continue;
+    }
+    if (llvm::any_of(node.inputs, [&](const std::string &name) {
+          return !name.empty() && values.byName[name].missing;
+        })) {
+      for (const std::string &output : node.outputs)
+        values.byName[output].missing = true;
+      continue;
+    }
+    ImplicitLocOpBuilder b(
+        NameLoc::get(builder.getStringAttr(node.displayName())), builder);
+    NodeImport import(node, opset, values, b);
+    if (Status status = findOperator(node.opType)->import(import); !status.ok())
+      fail(status);
+  }
+  return problems.status();
+}
+
+/// Verifies the module and turns diagnostics into a Status: what the importer
+/// builds must be valid, so this is an error of ours.
+static Status verifyModule(ModuleOp module) {
+  std::string text;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
+    if (text.empty())
+      text = d.str();
+    return success();
+  });
+  if (failed(verify(module)))
+    return {StatusCode::Internal,
+            "the importer built an invalid module: " + text};
+  return Status::success();
+}
+
+tessera::Result<OwningOpRef<ModuleOp>>
+tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
+                              const ImportOptions &options) {
+  TESSERA_ASSIGN_OR_RETURN(int64_t opset, readOpset(model));
+  TESSERA_ASSIGN_OR_RETURN(std::vector<SmallVector<int64_t>> shapes,
+                           bindInputShapes(model, options));
+
+  OpBuilder builder(&context);
+  Location loc = NameLoc::get(builder.getStringAttr(
+      model.graphName.empty() ? "main" : model.graphName));
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  SmallVector<Type> inputTypes;
+  for (const SmallVector<int64_t> &shape : shapes)
+    inputTypes.push_back(RankedTensorType::get(shape, builder.getF32Type()));
+  auto function = func::FuncOp::create(builder, loc, "main",
+                                       builder.getFunctionType(inputTypes, {}));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  // Everything goes before the terminator, a constant just before its first
+  // use.
+  auto end = func::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(end);
+
+  GraphValues values(builder);
+  for (const auto &[name, tensor] : model.initializers)
+    values.byName[name].constant = std::make_shared<const Tensor>(tensor);
+  for (size_t i = 0; i < model.inputs.size(); ++i)
+    values.byName[model.inputs[i].name].value = body->getArgument(i);
+  TESSERA_RETURN_IF_ERROR(importNodes(model, opset, values, builder));
+
+  SmallVector<Value> results;
+  for (const ValueInfo &output : model.outputs) {
+    tessera::Result<Value> value = values.materialize(output.name);
+    if (!value.ok())
+      return value.status().withContext("output");
+    results.push_back(*value);
+  }
+  end->setOperands(results);
+  function.setType(
+      builder.getFunctionType(inputTypes, ValueRange(results).getTypes()));
+  auto name = [&](const std::string &text) {
+    return builder.getStringAttr(text);
+  };
+  TypeAttr type = TypeAttr::get(builder.getF32Type());
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    function.setArgAttr(i, graph::nameAttrName, name(model.inputs[i].name));
+    function.setArgAttr(i, graph::typeAttrName, type);
+  }
+  for (size_t i = 0; i < model.outputs.size(); ++i) {
+    function.setResultAttr(i, graph::nameAttrName, name(model.outputs[i].name));
+    function.setResultAttr(i, graph::typeAttrName, type);
+  }
+  TESSERA_RETURN_IF_ERROR(verifyModule(*module));
+  return module;
+}
