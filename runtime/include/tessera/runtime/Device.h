@@ -1,0 +1,62 @@
+//===- Device.h - A device and what its handles share -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A Device owns a driver. Every handle of the runtime is a small value that
+// shares ownership of its object; objects may be dropped in any order, at any
+// time. A default-made handle is empty: using it is FailedPrecondition.
+//
+// Threads: every call may come from any thread. One lock per device guards the
+// state of all its objects (Hardware.h); publication of a packet to the device
+// is a release store of its header byte. Device time passes only inside waits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_DEVICE_H
+#define TESSERA_RUNTIME_DEVICE_H
+
+#include "tessera/driver/Driver.h"
+#include "tessera/runtime/Deadline.h"
+#include <memory>
+#include <string>
+
+namespace tessera::runtime {
+
+struct DeviceState;
+
+class Device {
+public:
+  Device() = default;
+  /// Takes over a driver whose device is fresh from reset.
+  static Result<Device> create(std::unique_ptr<driver::Driver> driver,
+                               std::string label = "device");
+
+  const Architecture &architecture() const;
+  const std::string &label() const;
+  driver::Time now() const;
+  /// Femtoseconds of one core cycle.
+  driver::Time cycleTime() const;
+  /// `cycles` core cycles from now.
+  Deadline afterCycles(uint64_t cycles) const;
+
+  /// Bytes of a physical space that are in use by buffers, rings and tables.
+  uint64_t bytesInUse(isa::PhysicalSpace space) const;
+
+  /// The driver, for observers (statistics, traces). Not for submission.
+  driver::Driver &driver() const;
+
+  explicit operator bool() const { return state != nullptr; }
+
+private:
+  friend class AddressSpace;
+  friend class Semaphore;
+  friend class Queue;
+  std::shared_ptr<DeviceState> state;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_DEVICE_H

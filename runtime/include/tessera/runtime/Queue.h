@@ -1,0 +1,115 @@
+//===- Queue.h - Submission of work -----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A ring of 64-byte packets in host memory that the command processor reads.
+// Submission: reserve slots, write the bodies, release-store each header byte,
+// ring the doorbell. A slot that is not published is Invalid; the slot behind
+// the last published packet always is, so a ring of N slots holds N - 1
+// packets. Nobody touches a packet after its publication.
+//
+// Order comes from semaphores, from barrier() and from the `barrier` option,
+// and from nothing else: an operation whose waits are not met parks and holds
+// back nothing behind it.
+//
+// The queue keeps alive what its operations touch until they have completed.
+// Dropping the last handle of a queue lets the device finish the work that can
+// finish; the rest keeps its memory until the device goes.
+//
+// A fault stops the queue: the packet at fault and those behind it never signal
+// their semaphores, which take the failure instead; other queues go on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_QUEUE_H
+#define TESSERA_RUNTIME_QUEUE_H
+
+#include "tessera/runtime/CommandBuffer.h"
+#include "tessera/runtime/Semaphore.h"
+#include <span>
+#include <vector>
+
+namespace tessera::runtime {
+
+struct Operation;
+struct QueueHandle;
+
+struct QueueOptions {
+  uint32_t packets = 256; ///< Slots of the ring, a power of two ≥ 4.
+  uint8_t priority = 0;   ///< 0 lowest … 15.
+  uint32_t firstId = 0;   ///< Id of the first packet; ids wrap at 2^32.
+  std::string label = "queue";
+};
+
+/// What to do when the ring has no room.
+enum class WhenFull : uint8_t {
+  Wait, ///< Let the device run until there is.
+  Fail, ///< ResourceExhausted, and nothing changes.
+};
+
+struct SubmitOptions {
+  // Initialisers let callers name only the fields that they mean.
+  std::vector<TimelinePoint> wait{}, signal{};
+  bool barrier = false; ///< Start when all earlier work of the queue completed.
+  WhenFull whenFull = WhenFull::Wait;
+  std::string label{}; ///< Empty: the operation's name.
+};
+
+class Queue {
+public:
+  Queue() = default;
+  /// ResourceExhausted when all queue slots of the device are taken.
+  static Result<Queue> create(const AddressSpace &space,
+                              QueueOptions options = {});
+
+  Status copy(const BufferRange &destination, const BufferRange &source,
+              const SubmitOptions &options = {});
+  /// Repeats the 32-bit pattern; the size is a multiple of 4.
+  Status fill(const BufferRange &destination, uint32_t pattern,
+              const SubmitOptions &options = {});
+  /// Captures `data` at the call and copies it through host memory.
+  Status update(const BufferRange &destination, std::span<const std::byte> data,
+                const SubmitOptions &options = {});
+  /// Copies through host memory and waits for the data.
+  Status readBack(const BufferRange &source, std::span<std::byte> data,
+                  const SubmitOptions &options = {},
+                  Deadline deadline = Deadline::infinite());
+  /// All later work of the queue starts after all earlier work completed and
+  /// the waits are met.
+  Status barrier(const SubmitOptions &options = {});
+  /// Signals once the waits are met; orders nothing else.
+  Status signal(const SubmitOptions &options);
+  Status dispatch(const Kernel &kernel, const BufferRange &arguments,
+                  CoreRectangle cores, const SubmitOptions &options = {});
+  Status execute(const CommandBuffer &commands,
+                 std::span<const Buffer> bindings,
+                 const SubmitOptions &options = {});
+  /// Stores device time, femtoseconds, in 8 bytes.
+  Status timestamp(const BufferRange &destination,
+                   const SubmitOptions &options = {});
+
+  /// One packet as it is, for tests of what a device does with bad ones.
+  Status submitRaw(std::span<const uint8_t> packet,
+                   const SubmitOptions &options = {});
+
+  /// Until all that was submitted has completed, or the first failure.
+  Status waitIdle(Deadline deadline = Deadline::infinite()) const;
+
+  uint64_t submitted() const; ///< Packets published so far.
+  uint64_t completed() const; ///< Packets completed in order.
+  /// Success, or why the queue stopped.
+  Status status() const;
+  const std::string &label() const;
+  explicit operator bool() const { return handle != nullptr; }
+
+private:
+  static Operation start(std::string_view name, const SubmitOptions &options);
+  std::shared_ptr<QueueHandle> handle;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_QUEUE_H

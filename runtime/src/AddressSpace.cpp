@@ -1,0 +1,116 @@
+//===- AddressSpace.cpp - A context's virtual memory ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/runtime/AddressSpace.h"
+#include "MemoryState.h"
+#include <cassert>
+#include <fmt/format.h>
+
+using namespace tessera::isa;
+
+namespace tessera::runtime {
+
+static Status emptyHandle() {
+  return Status(StatusCode::FailedPrecondition, "address space: empty handle");
+}
+
+AddressSpaceState::AddressSpaceState(std::shared_ptr<Hardware> hardware,
+                                     std::string label)
+    : hardware(std::move(hardware)), label(std::move(label)),
+      tables(std::make_unique<PageTables>(*this->hardware, this->label)),
+      cursor(uint64_t(1) << 32) {}
+
+AddressSpaceState::~AddressSpaceState() {
+  Hardware::Lock lock = hardware->lock();
+  tables.reset();
+}
+
+Result<uint64_t> AddressSpaceState::reserve(uint64_t bytes) {
+  if (bytes == 0 || bytes % smallPageBytes)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("{}: reserving {} bytes: must be a multiple of {}", label,
+                    bytes, smallPageBytes));
+  uint64_t alignment =
+      bytes >= largePageBytes ? largePageBytes : smallPageBytes;
+  uint64_t address = (cursor + alignment - 1) & ~(alignment - 1);
+  constexpr uint64_t end = uint64_t(1) << (virtualAddressBits - 1);
+  if (address >= end || bytes > end - address)
+    return Status(
+        StatusCode::OutOfMemory,
+        fmt::format("{}: no {} bytes of virtual addresses left", label, bytes));
+  cursor = address + bytes + smallPageBytes; // One page stays unmapped.
+  return address;
+}
+
+Result<AddressSpace> AddressSpace::create(const Device &device,
+                                          std::string label) {
+  if (!device)
+    return Status(StatusCode::FailedPrecondition,
+                  label + ": the device is an empty handle");
+  AddressSpace space;
+  space.device = device.state;
+  auto &hardware = device.state->hardware;
+  Hardware::Lock lock = hardware->lock();
+  space.state = std::make_shared<AddressSpaceState>(hardware, std::move(label));
+  TESSERA_RETURN_IF_ERROR(space.state->tables->initialize());
+  return space;
+}
+
+Result<Buffer> AddressSpace::allocate(uint64_t bytes,
+                                      const BufferOptions &options) {
+  if (!state)
+    return emptyHandle();
+  Buffer buffer;
+  TESSERA_ASSIGN_OR_RETURN(buffer.state, allocateBuffer(state, bytes, options));
+  return buffer;
+}
+
+Result<uint64_t> AddressSpace::reserve(uint64_t bytes) {
+  if (!state)
+    return emptyHandle();
+  Hardware::Lock lock = state->hardware->lock();
+  return state->reserve(bytes);
+}
+
+Status AddressSpace::map(uint64_t address, PhysicalSpace space,
+                         uint64_t physical, uint64_t bytes, Access access) {
+  if (!state)
+    return emptyHandle();
+  Hardware::Lock lock = state->hardware->lock();
+  return state->tables->map(address, space, physical, bytes, access);
+}
+
+Status AddressSpace::unmap(uint64_t address, uint64_t bytes) {
+  if (!state)
+    return emptyHandle();
+  Hardware::Lock lock = state->hardware->lock();
+  for (auto [begin, buffer] : state->buffers)
+    if (begin < address + bytes && address < begin + buffer->mappedBytes)
+      return Status(StatusCode::FailedPrecondition,
+                    fmt::format("{}: unmapping {:#x}, {} bytes: buffer '{}' at "
+                                "{:#x} is in use",
+                                state->label, address, bytes, buffer->label,
+                                begin));
+  return state->tables->unmap(address, bytes);
+}
+
+uint64_t AddressSpace::root() const {
+  return state ? state->tables->root() : 0;
+}
+
+const Architecture &AddressSpace::architecture() const {
+  assert(state && "empty address space handle");
+  return state->hardware->driver->architecture();
+}
+
+const std::string &AddressSpace::label() const {
+  static const std::string none;
+  return state ? state->label : none;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,116 @@
+//===- Buffer.cpp - Mapped device or host memory ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/runtime/Buffer.h"
+#include "MemoryState.h"
+#include <fmt/format.h>
+
+using namespace tessera::isa;
+
+namespace tessera::runtime {
+
+BufferState::~BufferState() {
+  if (!mappedBytes)
+    return;
+  Hardware &hardware = *space->hardware;
+  Hardware::Lock lock = hardware.lock();
+  space->buffers.erase(address);
+  // The range was mapped by us as a whole; that it cannot be unmapped would be
+  // a broken driver, and then its memory must not be used again.
+  if (space->tables->unmap(address, mappedBytes).ok())
+    hardware.releasePhysical(physicalSpace, physical, mappedBytes);
+}
+
+Status BufferState::checkRange(uint64_t offset, uint64_t bytes) const {
+  if (offset > size || bytes > size - offset)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("buffer '{}': bytes {} to {} asked for, its size is "
+                    "{}",
+                    label, offset, offset + bytes, size));
+  return Status::success();
+}
+
+Status BufferState::write(uint64_t offset, std::span<const std::byte> data) {
+  TESSERA_RETURN_IF_ERROR(checkRange(offset, data.size()));
+  Hardware::Lock lock = space->hardware->lock();
+  return space->hardware->driver->writeMemory(physicalSpace, physical + offset,
+                                              data);
+}
+
+Status BufferState::read(uint64_t offset, std::span<std::byte> data) {
+  TESSERA_RETURN_IF_ERROR(checkRange(offset, data.size()));
+  Hardware::Lock lock = space->hardware->lock();
+  return space->hardware->driver->readMemory(physicalSpace, physical + offset,
+                                             data);
+}
+
+Result<std::shared_ptr<BufferState>>
+allocateBuffer(const std::shared_ptr<AddressSpaceState> &space, uint64_t bytes,
+               const BufferOptions &options) {
+  if (bytes == 0 || bytes > uint64_t(1) << (virtualAddressBits - 1))
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("buffer '{}': {} bytes asked for; 1 to 2^47 can be "
+                    "had",
+                    options.label, bytes));
+  Hardware &hardware = *space->hardware;
+  Hardware::Lock lock = hardware.lock();
+  uint64_t pages =
+      (bytes + smallPageBytes - 1) / smallPageBytes * smallPageBytes;
+  uint64_t alignment =
+      pages >= largePageBytes ? largePageBytes : smallPageBytes;
+  TESSERA_ASSIGN_OR_RETURN(uint64_t physical,
+                           hardware.allocatePhysical(options.space, pages,
+                                                     alignment, options.label));
+  auto release = [&](Status status) {
+    hardware.releasePhysical(options.space, physical, pages);
+    return status;
+  };
+  Result<uint64_t> address = space->reserve(pages);
+  if (!address)
+    return release(address.status());
+  if (Status mapped = space->tables->map(*address, options.space, physical,
+                                         pages, options.access);
+      !mapped.ok())
+    return release(mapped);
+
+  auto buffer = std::make_shared<BufferState>();
+  buffer->space = space;
+  buffer->label = options.label;
+  buffer->physicalSpace = options.space;
+  buffer->address = *address;
+  buffer->physical = physical;
+  buffer->size = bytes;
+  buffer->mappedBytes = pages;
+  buffer->access = options.access;
+  space->buffers[*address] = buffer.get();
+  return buffer;
+}
+
+uint64_t Buffer::address() const { return state ? state->address : 0; }
+uint64_t Buffer::size() const { return state ? state->size : 0; }
+PhysicalSpace Buffer::space() const {
+  return state ? state->physicalSpace : PhysicalSpace::Dram;
+}
+const std::string &Buffer::label() const {
+  static const std::string none;
+  return state ? state->label : none;
+}
+
+static Status emptyHandle() {
+  return Status(StatusCode::FailedPrecondition, "buffer: empty handle");
+}
+
+Status Buffer::write(uint64_t offset, std::span<const std::byte> data) {
+  return state ? state->write(offset, data) : emptyHandle();
+}
+Status Buffer::read(uint64_t offset, std::span<std::byte> data) const {
+  return state ? state->read(offset, data) : emptyHandle();
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,38 @@
+
+#ifndef TESSERA_RUNTIME_SRC_COMMANDBUFFERSTATE_H
+#define TESSERA_RUNTIME_SRC_COMMANDBUFFERSTATE_H
+
+#include "MemoryState.h"
+#include "tessera/runtime/CommandBuffer.h"
+#include <map>
+
+namespace tessera::runtime {
+
+struct CommandBufferState {
+  std::shared_ptr<AddressSpaceState> space;
+  std::string label;
+  std::vector<uint8_t> packets; ///< As recorded; bindings are 0.
+  struct PatchSite {
+    std::shared_ptr<BufferState> target; ///< Null: the packets.
+    uint64_t offset = 0;
+    Binding binding;
+    uint64_t bytes = 0; ///< Touched from the binding's offset on, if known.
+  };
+  std::vector<PatchSite> sites;
+  std::vector<BindingRequirement> requirements;
+  std::map<uint32_t, std::string> names; ///< Of packets, for fault reports.
+  std::vector<std::shared_ptr<const void>> keepAlive;
+  std::shared_ptr<BufferState> memory; ///< The packets; set by finish().
+  uint32_t numBindings = 0;
+  uint32_t executionsInFlight = 0;
+  /// What the sites hold now.
+  std::vector<uint64_t> bound;
+
+  uint32_t numCommands() const { return packets.size() / isa::packetBytes; }
+  /// Checks the buffers and writes their addresses to the patch sites.
+  Status bind(std::span<const std::shared_ptr<BufferState>> buffers);
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_SRC_COMMANDBUFFERSTATE_H

@@ -1,0 +1,57 @@
+//===- MemoryState.h - States behind AddressSpace and Buffer --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_SRC_MEMORYSTATE_H
+#define TESSERA_RUNTIME_SRC_MEMORYSTATE_H
+
+#include "PageTables.h"
+#include "tessera/runtime/Buffer.h"
+#include <map>
+
+namespace tessera::runtime {
+
+struct AddressSpaceState {
+  AddressSpaceState(std::shared_ptr<Hardware> hardware, std::string label);
+  ~AddressSpaceState();
+
+  std::shared_ptr<Hardware> hardware;
+  std::string label;
+  std::unique_ptr<PageTables> tables;
+  /// Next virtual address to hand out. It only grows: 2^47 bytes outlast any
+  /// process, and a stale address then never means something else.
+  uint64_t cursor;
+  std::map<uint64_t, BufferState *> buffers; ///< Live ones, by address.
+
+  Result<uint64_t> reserve(uint64_t bytes);
+};
+
+struct BufferState {
+  ~BufferState();
+
+  std::shared_ptr<AddressSpaceState> space;
+  std::string label;
+  isa::PhysicalSpace physicalSpace = isa::PhysicalSpace::Dram;
+  uint64_t address = 0; ///< Virtual.
+  uint64_t physical = 0;
+  uint64_t size = 0;        ///< As asked for.
+  uint64_t mappedBytes = 0; ///< Whole pages.
+  Access access;
+
+  Status write(uint64_t offset, std::span<const std::byte> data);
+  Status read(uint64_t offset, std::span<std::byte> data);
+  /// InvalidArgument unless [offset, offset + bytes) lies within the buffer.
+  Status checkRange(uint64_t offset, uint64_t bytes) const;
+};
+
+/// A buffer of its own state, for the runtime's internal ones.
+Result<std::shared_ptr<BufferState>>
+allocateBuffer(const std::shared_ptr<AddressSpaceState> &space, uint64_t bytes,
+               const BufferOptions &options);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_SRC_MEMORYSTATE_H

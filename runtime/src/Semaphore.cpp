@@ -1,0 +1,166 @@
+//===- Semaphore.cpp - Timeline semaphores ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/runtime/Semaphore.h"
+#include "DeadlockProof.h"
+#include "SemaphoreState.h"
+#include "tessera/ISA/Mmio.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tessera::runtime {
+
+static uint64_t registerOf(uint32_t index) {
+  return isa::mmio::semaphoreBase + 8 * uint64_t(index);
+}
+
+SemaphoreState::~SemaphoreState() {
+  Hardware::Lock lock = hardware->lock();
+  hardware->semaphoreSlots.release(index);
+}
+
+Result<uint64_t> SemaphoreState::value() const {
+  return hardware->driver->mmioRead(registerOf(index));
+}
+
+void SemaphoreState::fail(const Status &status) {
+  if (failure.ok())
+    failure = status;
+}
+
+Result<std::shared_ptr<SemaphoreState>>
+makeSemaphore(const std::shared_ptr<Hardware> &hardware, std::string label) {
+  Hardware::Lock lock = hardware->lock();
+  std::optional<uint32_t> index = hardware->semaphoreSlots.allocate();
+  if (!index)
+    return Status(
+        StatusCode::ResourceExhausted,
+        fmt::format("semaphore '{}': all {} semaphores of {} are in use", label,
+                    isa::mmio::numSemaphores - 1, hardware->label));
+  auto state = std::make_shared<SemaphoreState>();
+  state->hardware = hardware;
+  state->index = *index;
+  state->label = std::move(label);
+  // The index may have had an earlier life. The write takes its time to arrive.
+  TESSERA_ASSIGN_OR_RETURN(uint64_t old, state->value());
+  if (old) {
+    TESSERA_RETURN_IF_ERROR(hardware->driver->mmioWrite(registerOf(*index), 0));
+    while (old) {
+      driver::Time soon = hardware->driver->now() + 256 * hardware->cycleTime;
+      TESSERA_ASSIGN_OR_RETURN(driver::Progress progress, hardware->run(soon));
+      TESSERA_ASSIGN_OR_RETURN(old, state->value());
+      if (old && progress == driver::Progress::Quiescent)
+        return Status(StatusCode::DeviceLost,
+                      fmt::format("semaphore '{}': index {} stays at {}",
+                                  state->label, *index, old));
+    }
+  }
+  return state;
+}
+
+Status waitForSemaphore(SemaphoreState &semaphore, uint64_t value,
+                        Deadline deadline, Hardware::Lock &lock) {
+  Hardware &hardware = *semaphore.hardware;
+  TESSERA_RETURN_IF_ERROR(hardware.update());
+  while (true) {
+    TESSERA_ASSIGN_OR_RETURN(uint64_t current, semaphore.value());
+    if (current >= value)
+      return Status::success();
+    if (!semaphore.failure.ok())
+      return semaphore.failure.withContext(
+          fmt::format("wait for semaphore '{}' >= {}", semaphore.label, value));
+    auto late = [&] {
+      return Status(StatusCode::DeadlineExceeded,
+                    fmt::format("semaphore '{}' is {}, not yet {}, at {} fs",
+                                semaphore.label, current, value,
+                                hardware.driver->now()));
+    };
+    if (hardware.driver->now() >= deadline.time())
+      return late();
+    TESSERA_RETURN_IF_ERROR(
+        hardware.driver->armSemaphore(semaphore.index, value));
+    TESSERA_ASSIGN_OR_RETURN(driver::Progress progress,
+                             hardware.run(deadline.time()));
+    if (progress != driver::Progress::Quiescent)
+      continue;
+    TESSERA_ASSIGN_OR_RETURN(current, semaphore.value());
+    if (current >= value || !semaphore.failure.ok())
+      continue;
+    Verdict verdict = judge(semaphore, value);
+    if (verdict.kind != Verdict::Kind::HostMaySignal)
+      return verdict.status;
+    if (!deadline.isInfinite())
+      return late();
+    hardware.hostSignalled.wait(lock);
+    TESSERA_RETURN_IF_ERROR(hardware.update());
+  }
+}
+
+static Status emptyHandle() {
+  return Status(StatusCode::FailedPrecondition, "semaphore: empty handle");
+}
+
+Result<Semaphore> Semaphore::create(const Device &device,
+                                    SemaphoreOptions options) {
+  if (!device)
+    return Status(StatusCode::FailedPrecondition,
+                  options.label + ": the device is an empty handle");
+  Semaphore semaphore;
+  TESSERA_ASSIGN_OR_RETURN(
+      semaphore.state,
+      makeSemaphore(device.state->hardware, std::move(options.label)));
+  semaphore.state->hostMaySignal = options.hostMaySignal;
+  semaphore.device = device.state;
+  return semaphore;
+}
+
+Result<uint64_t> Semaphore::value() const {
+  if (!state)
+    return emptyHandle();
+  Hardware::Lock lock = state->hardware->lock();
+  return state->value();
+}
+
+Status Semaphore::signal(uint64_t value) {
+  if (!state)
+    return emptyHandle();
+  Hardware::Lock lock = state->hardware->lock();
+  if (!state->hostMaySignal)
+    return Status(
+        StatusCode::FailedPrecondition,
+        fmt::format("semaphore '{}': signal {} from the host, but it was "
+                    "not created with hostMaySignal",
+                    state->label, value));
+  TESSERA_ASSIGN_OR_RETURN(uint64_t current, state->value());
+  current = std::max(current, state->hostSignalled);
+  if (value <= current)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("semaphore '{}': signal {} does not raise its value "
+                    "{}",
+                    state->label, value, current));
+  TESSERA_RETURN_IF_ERROR(
+      state->hardware->driver->mmioWrite(registerOf(state->index), value));
+  state->hostSignalled = value;
+  state->hardware->hostSignalled.notify_all();
+  return Status::success();
+}
+
+Status Semaphore::wait(uint64_t value, Deadline deadline) const {
+  if (!state)
+    return emptyHandle();
+  Hardware::Lock lock = state->hardware->lock();
+  return waitForSemaphore(*state, value, deadline, lock);
+}
+
+uint32_t Semaphore::index() const { return state ? state->index : 0; }
+const std::string &Semaphore::label() const {
+  static const std::string none;
+  return state ? state->label : none;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,162 @@
+//
+// Holds CMake's link graph, written at configuration, against the layers of
+// docs/architecture.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using Names = std::set<std::string>;
+
+/// The LLVM-free libraries, each with all that it may link of the project.
+const std::map<std::string, Names> layers = {
+    {"tessera_support", {}},
+    {"tessera_arch", {"tessera_support"}},
+    {"tessera_isa", {"tessera_support", "tessera_arch"}},
+    {"tessera_object", {"tessera_support", "tessera_arch", "tessera_isa"}},
+    {"tessera_driver", {"tessera_support", "tessera_arch", "tessera_isa"}},
+    {"tessera_driver_null",
+     {"tessera_support", "tessera_arch", "tessera_isa", "tessera_driver"}},
+    {"tessera_sim", {"tessera_support", "tessera_arch", "tessera_isa"}},
+    {"tessera_driver_sim",
+     {"tessera_support", "tessera_arch", "tessera_isa", "tessera_driver",
+      "tessera_sim"}},
+    {"tessera_runtime",
+     {"tessera_support", "tessera_arch", "tessera_isa", "tessera_object",
+      "tessera_driver"}},
+    {"tessera_report",
+     {"tessera_support", "tessera_arch", "tessera_isa", "tessera_object",
+      "tessera_sim"}},
+};
+/// What the compiler, which is all the rest, may use of them: it knows the
+/// runtime and the simulator only through the object.
+const Names compilerMayUse = {"tessera_support", "tessera_arch", "tessera_isa",
+                              "tessera_object"};
+
+std::map<std::string, Names> readGraph() {
+  std::map<std::string, Names> graph;
+  std::ifstream file(TESSERA_LINK_GRAPH);
+  std::string line;
+  const std::regex name("[A-Za-z0-9_.:+-]+");
+  while (std::getline(file, line)) {
+    size_t colon = line.find(": ");
+    if (colon == std::string::npos)
+      continue;
+    Names &links = graph[line.substr(0, colon)];
+    // Names inside generator expressions count as well.
+    std::string rest = line.substr(colon + 2);
+    for (std::sregex_iterator it(rest.begin(), rest.end(), name), end;
+         it != end; ++it) {
+      std::string text = it->str();
+      if (size_t last = text.rfind(':');
+          last != std::string::npos && text.find("::") == std::string::npos)
+        text = text.substr(last + 1); // `LINK_ONLY:target`
+      links.insert(text);
+    }
+  }
+  return graph;
+}
+
+Names reachable(const std::map<std::string, Names> &graph,
+                const std::string &from) {
+  Names seen;
+  std::vector<std::string> open{from};
+  while (!open.empty()) {
+    std::string target = open.back();
+    open.pop_back();
+    if (auto it = graph.find(target); it != graph.end())
+      for (const std::string &next : it->second)
+        if (seen.insert(next).second)
+          open.push_back(next);
+  }
+  return seen;
+}
+
+bool isLlvm(const std::string &target) {
+  return target.find("MLIR") != std::string::npos ||
+         target.find("LLVM") != std::string::npos ||
+         target.find("mlir") != std::string::npos;
+}
+
+TEST(LinkGraph, EveryLayerIsThere) {
+  auto graph = readGraph();
+  for (const auto &[library, allowed] : layers)
+    EXPECT_TRUE(graph.count(library)) << library;
+}
+
+TEST(LinkGraph, LlvmFreeLayers) {
+  auto graph = readGraph();
+  for (const auto &[library, allowed] : layers)
+    for (const std::string &used : reachable(graph, library)) {
+      EXPECT_FALSE(isLlvm(used)) << library << " links " << used;
+      if (used.rfind("tessera_", 0) == 0)
+        EXPECT_TRUE(allowed.count(used)) << library << " must not use " << used;
+    }
+}
+
+TEST(LinkGraph, CompilerKnowsNeitherRuntimeNorSimulator) {
+  auto graph = readGraph();
+  for (const auto &[library, links] : graph) {
+    if (layers.count(library))
+      continue;
+    for (const std::string &used : reachable(graph, library))
+      if (layers.count(used))
+        EXPECT_TRUE(compilerMayUse.count(used))
+            << library << " must not use " << used;
+  }
+}
+
+// The graph cannot show a header that is used without a link.
+TEST(LinkGraph, LlvmFreeSourcesIncludeNoLlvm) {
+  namespace fs = std::filesystem;
+  const std::regex include("^\\s*#\\s*include\\s*[<\"](llvm|mlir)");
+  size_t files = 0;
+  for (const char *folder :
+       {"include/tessera/Support", "include/tessera/Arch",
+        "include/tessera/ISA", "include/tessera/Object",
+        "include/tessera/Report", "lib/Support", "lib/Arch", "lib/ISA",
+        "lib/Object", "lib/Report", "runtime", "sim", "examples"})
+    for (fs::recursive_directory_iterator
+             it(fs::path(TESSERA_SOURCE_DIR) / folder,
+                fs::directory_options::skip_permission_denied),
+         end;
+         it != end; ++it) {
+      std::string extension = it->path().extension();
+      if (extension != ".h" && extension != ".cpp")
+        continue;
+      ++files;
+      std::ifstream file(it->path());
+      std::string line;
+      while (std::getline(file, line))
+        EXPECT_FALSE(std::regex_search(line, include))
+            << it->path() << ": " << line;
+    }
+  EXPECT_GT(files, 50u);
+}
+
+#ifdef TESSERA_RUNTIME_PROGRAM
+TEST(LinkGraph, RuntimeProgramLoadsNoLlvm) {
+  FILE *pipe = popen("ldd '" TESSERA_RUNTIME_PROGRAM "'", "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  std::array<char, 4096> chunk;
+  while (size_t count = fread(chunk.data(), 1, chunk.size(), pipe))
+    text.append(chunk.data(), count);
+  EXPECT_EQ(pclose(pipe), 0);
+  EXPECT_NE(text.find("libstdc++"), std::string::npos) << text;
+  EXPECT_EQ(text.find("LLVM"), std::string::npos) << text;
+  EXPECT_EQ(text.find("MLIR"), std::string::npos) << text;
+}
+#endif
+
+} // namespace

@@ -1,0 +1,48 @@
+
+#include "RangeAllocator.h"
+#include "tessera/Support/Random.h"
+#include <gtest/gtest.h>
+#include <vector>
+
+using namespace tessera;
+using tessera::runtime::RangeAllocator;
+
+TEST(RangeAllocator, AlignsAndMerges) {
+  RangeAllocator ranges(16, 1024);
+  EXPECT_EQ(ranges.allocate(100, 64), 64u);
+  EXPECT_EQ(ranges.allocate(16, 16), 16u); // In the gap that alignment left.
+  EXPECT_EQ(ranges.available(), 1008u - 116);
+  EXPECT_FALSE(ranges.allocate(1000, 1));
+  ranges.release(64, 100);
+  ranges.release(16, 16);
+  EXPECT_EQ(ranges.largestFree(), 1008u);
+  EXPECT_EQ(ranges.used(), 0u);
+  EXPECT_EQ(ranges.allocate(1008, 1), 16u);
+}
+
+// Random traffic: live ranges never overlap, and all comes back as one range.
+TEST(RangeAllocator, NeverOverlaps) {
+  Random random(1);
+  RangeAllocator ranges(0, 1 << 16);
+  std::vector<std::pair<uint64_t, uint64_t>> live;
+  for (int i = 0; i < 20000; ++i) {
+    if (random.below(2) || live.empty()) {
+      uint64_t bytes = 1 + random.below(2000);
+      uint64_t alignment = uint64_t(1) << random.below(10);
+      if (auto begin = ranges.allocate(bytes, alignment)) {
+        EXPECT_EQ(*begin % alignment, 0u);
+        ASSERT_LE(*begin + bytes, 1u << 16);
+        for (auto [other, size] : live)
+          ASSERT_TRUE(*begin + bytes <= other || other + size <= *begin);
+        live.push_back({*begin, bytes});
+      }
+    } else {
+      size_t victim = random.below(live.size());
+      ranges.release(live[victim].first, live[victim].second);
+      live.erase(live.begin() + victim);
+    }
+  }
+  for (auto [begin, bytes] : live)
+    ranges.release(begin, bytes);
+  EXPECT_EQ(ranges.largestFree(), 1u << 16);
+}
