@@ -320,59 +320,74 @@ static std::string printSemaphore(std::string_view what, std::string_view op,
                      value.value);
 }
 
-static std::string printBody(const NopPacket &) { return ""; }
-static std::string printBody(const DispatchPacket &packet) {
+static std::string printBody(const NopPacket &, const AddressName &) {
+  return "";
+}
+static std::string printBody(const DispatchPacket &packet,
+                             const AddressName &address) {
   std::string text = fmt::format(
-      " kernel {:#x} arguments {:#x} count {} cores [{}, {}] + [{}, {}]",
-      packet.kernel, packet.arguments, packet.numArguments, packet.x, packet.y,
-      packet.width, packet.height);
+      " kernel {} arguments {} count {} cores [{}, {}] + [{}, {}]",
+      address(8, packet.kernel), address(16, packet.arguments),
+      packet.numArguments, packet.x, packet.y, packet.width, packet.height);
   if (packet.budget != 0)
     text += fmt::format(" budget {}", packet.budget);
   return text + printSemaphore("wait", ">=", packet.wait) +
          printSemaphore("signal", "=", packet.completion);
 }
-static std::string printBody(const CopyPacket &packet) {
-  return fmt::format(" {:#x} to {:#x} size {}", packet.source,
-                     packet.destination, packet.size) +
+static std::string printBody(const CopyPacket &packet,
+                             const AddressName &address) {
+  return fmt::format(" {} to {} size {}", address(16, packet.source),
+                     address(8, packet.destination), packet.size) +
          printSemaphore("wait", ">=", packet.wait) +
          printSemaphore("signal", "=", packet.completion);
 }
-static std::string printBody(const FillPacket &packet) {
-  return fmt::format(" {:#x} size {} pattern {:#010x}", packet.destination,
-                     packet.size, packet.pattern) +
+static std::string printBody(const FillPacket &packet,
+                             const AddressName &address) {
+  return fmt::format(" {} size {} pattern {:#010x}",
+                     address(8, packet.destination), packet.size,
+                     packet.pattern) +
          printSemaphore("wait", ">=", packet.wait) +
          printSemaphore("signal", "=", packet.completion);
 }
-static std::string printBody(const BarrierPacket &packet) {
+static std::string printBody(const BarrierPacket &packet, const AddressName &) {
   std::string text;
   for (const SemaphoreValue &wait : packet.waits)
     text += printSemaphore("wait", ">=", wait);
   return text + printSemaphore("signal", "=", packet.completion);
 }
-static std::string printBody(const SignalPacket &packet) {
+static std::string printBody(const SignalPacket &packet, const AddressName &) {
   return printSemaphore("signal", "=", packet.completion);
 }
-static std::string printBody(const TimestampPacket &packet) {
-  return fmt::format(" to {:#x}", packet.destination) +
+static std::string printBody(const TimestampPacket &packet,
+                             const AddressName &address) {
+  return fmt::format(" to {}", address(8, packet.destination)) +
          printSemaphore("signal", "=", packet.completion);
 }
-static std::string printBody(const IndirectPacket &packet) {
-  return fmt::format(" {:#x} count {}", packet.address, packet.count) +
+static std::string printBody(const IndirectPacket &packet,
+                             const AddressName &address) {
+  return fmt::format(" {} count {}", address(8, packet.address), packet.count) +
          printSemaphore("wait", ">=", packet.wait) +
          printSemaphore("signal", "=", packet.completion);
 }
-static std::string printBody(const InterruptPacket &packet) {
+static std::string printBody(const InterruptPacket &packet,
+                             const AddressName &) {
   return fmt::format(" payload {}", packet.payload);
 }
 
-std::string print(const Packet &packet) {
+std::string print(const Packet &packet, const AddressName &address) {
   return std::visit(
       [&](const auto &body) {
         return fmt::format("{}{} id {}{}", typeName(typeOf(body)),
                            packet.flags & packetBarrier ? " barrier" : "",
-                           packet.id, printBody(body));
+                           packet.id, printBody(body, address));
       },
       packet.body);
+}
+
+std::string print(const Packet &packet) {
+  return print(packet, [](unsigned, uint64_t value) {
+    return fmt::format("{:#x}", value);
+  });
 }
 
 } // namespace tessera::isa

@@ -21,6 +21,7 @@
 #include "tessera/Support/Status.h"
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <variant>
@@ -138,6 +139,9 @@ std::array<uint8_t, packetBytes> encode(const Packet &packet);
 Result<Packet> decodePacket(std::span<const uint8_t> bytes);
 /// One line for dumps and disassembly.
 std::string print(const Packet &packet);
+/// How a dump names the address field at byte `offset` of a packet.
+using AddressName = std::function<std::string(unsigned offset, uint64_t value)>;
+std::string print(const Packet &packet, const AddressName &address);
 
 /// What a dispatch's `kernel` points to, in device memory (64-byte aligned):
 /// bytes 0 text (u64 virtual), 8 descriptors (u64), 16 map programs (u64),

@@ -12,7 +12,7 @@
 //   .tsr.args           argument blocks (u64 each)  .tsr.commands       packets
 //   .tsr.records        kernel records              .tsr.loc.<kernel>   locations
 //   .bss                size of the arena           .tsr.workload       operators
-//   .note.tessera       versions, hashes, signature
+//   .note.tessera       versions, hashes, signature .tsr.dispatches     packet names
 //
 // Addresses in .tsr.args, .tsr.commands and .tsr.records are relocations: the
 // loader adds the symbol's device address. Inputs and outputs are undefined
@@ -119,6 +119,7 @@ struct Object {
   uint64_t arenaBytes = 0;
   std::vector<uint8_t> args;        ///< Argument blocks, 8-byte slots.
   std::vector<uint8_t> commands;    ///< 64-byte packets.
+  /// In the order of section and offset; the slots themselves hold 0.
   std::vector<Relocation> relocations;
   std::vector<DispatchInfo> dispatches;
   std::vector<OperatorRecord> workload;
@@ -127,11 +128,16 @@ struct Object {
   bool operator==(const Object &) const = default;
 };
 
-/// The ELF image; deterministic.
+/// The rules that a loader relies on: every instruction, descriptor, lane
+/// program and packet decodes, every index and offset is in range, kernels have
+/// different names, and every address in a packet is a relocation. Errors name
+/// the section and what is wrong.
+Status verifyObject(const Object &object);
+/// The ELF image of an object that `verifyObject` accepts; deterministic.
 std::vector<uint8_t> writeObject(const Object &object);
-/// Reads and verifies: magic, versions, every offset, size, index, instruction
-/// word, descriptor, map program, packet and relocation, and a checksum over
-/// the whole file. Errors name the section and what is wrong.
+/// Reads and verifies: magic, versions, a checksum over the whole file, every
+/// offset and size, `verifyObject`, and that the file is, byte for byte, what
+/// `writeObject` makes of the result. Errors name the section and what is wrong.
 Result<Object> readObject(std::span<const uint8_t> bytes, std::string_view name);
 /// FailedPrecondition naming both architectures and the difference if `object`
 /// was built for another ISA-relevant configuration.

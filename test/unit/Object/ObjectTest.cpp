@@ -1,0 +1,93 @@
+//===- ObjectTest.cpp - Writing and reading objects -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SampleObject.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cstddef>
+#include <elf.h>
+
+using namespace tessera;
+using testing::HasSubstr;
+
+TEST(Object, SampleIsAccepted) {
+  Status status = verifyObject(test::sampleObject());
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(Object, RoundTrip) {
+  Object object = test::sampleObject();
+  std::vector<uint8_t> file = writeObject(object);
+  Result<Object> read = readObject(file, "sample.tsr");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, object);
+  EXPECT_EQ(writeObject(*read), file);
+}
+
+TEST(Object, EmptyRoundTrip) {
+  Result<Object> read = readObject(writeObject(Object()), "empty");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, Object());
+}
+
+TEST(Object, NamesOfKernelsMayHoldAnything) {
+  Object object = test::sampleObject();
+  object.kernels[0].name = "a b.é/:%";
+  object.kernels[1].name = "rodata"; // Also the name of a section's symbol.
+  Result<Object> read = readObject(writeObject(object), "names");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, object);
+}
+
+TEST(Object, EveryBitOfThePayloadMatters) {
+  Object object = test::sampleObject(), other = object;
+  other.rodata[100] ^= 1;
+  EXPECT_NE(writeObject(object), writeObject(other));
+}
+
+TEST(Object, ForeignFilesAreRefusedByName) {
+  auto message = [](std::vector<uint8_t> file) {
+    return readObject(file, "x.tsr").status().message();
+  };
+  std::vector<uint8_t> file = writeObject(test::sampleObject());
+  EXPECT_THAT(message({}), HasSubstr("x.tsr: ELF header: no ELF magic"));
+  EXPECT_THAT(message({'P', 'K', 3, 4}), HasSubstr("no ELF magic"));
+  auto patched = [&](size_t at, uint8_t value) {
+    std::vector<uint8_t> copy = file;
+    copy[at] = value;
+    return message(copy);
+  };
+  EXPECT_THAT(patched(EI_CLASS, ELFCLASS32), HasSubstr("ELF64"));
+  EXPECT_THAT(patched(offsetof(Elf64_Ehdr, e_machine), 62),
+              HasSubstr("made for machine"));
+}
+
+TEST(Object, OtherVersionsAreAPreconditionThatFailed) {
+  std::vector<uint8_t> file = writeObject(test::sampleObject());
+  file[offsetof(Elf64_Ehdr, e_flags)] = 2;
+  Status status = readObject(file, "x.tsr").status();
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("object version 2; accepted: 1"));
+}
+
+TEST(Object, CompatibilityComparesTheIsaHash) {
+  Result<Architecture> tiny = loadArchitecture("tiny");
+  Result<Architecture> edge = loadArchitecture("edge");
+  ASSERT_TRUE(tiny.ok() && edge.ok());
+  Object object = test::sampleObject();
+  object.isaHash = tiny->isaHash();
+  EXPECT_TRUE(checkCompatible(object, *tiny).ok());
+  Status status = checkCompatible(object, *edge);
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("'tiny'"));
+  EXPECT_THAT(status.message(), HasSubstr("'edge'"));
+  EXPECT_THAT(status.message(), HasSubstr("matrix.rows is 8 against 32"));
+  object.architectureName = "custom.yaml";
+  object.isaHash = 1;
+  EXPECT_THAT(checkCompatible(object, *edge).message(),
+              HasSubstr("ISA hash 0000000000000001"));
+}
