@@ -140,6 +140,9 @@ Result<Model> parseOnnxModel(std::span<const uint8_t> bytes,
                              const std::string &directory);
 Result<Model> readOnnxModel(const std::string &path);
 
+/// A file that holds one tensor, as in ONNX test data (`input_0.pb`).
+Result<Tensor> readOnnxTensor(const std::string &path);
+
 } // namespace tessera::onnx
 
 #endif // TESSERA_IMPORT_ONNXMODEL_H
