@@ -1,0 +1,50 @@
+//===- ProgramCheck.h - Prove a core's program ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Executes a program's control flow, scalars, descriptors and semaphores, one
+// instruction at a time as the reference semantics say, without any data. What
+// it finds would be a fault or a hang on the device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_PROGRAMCHECK_H
+#define TESSERA_CONVERSION_PROGRAMCHECK_H
+
+#include "tessera/ISA/Descriptor.h"
+#include "tessera/ISA/Instruction.h"
+#include "tessera/ISA/MapProgram.h"
+#include <optional>
+#include <span>
+
+namespace tessera {
+
+struct ProgramCheckOptions {
+  uint64_t spmBytes = 0, accBytes = 0;
+  uint32_t semaphores = 32;
+  uint32_t coreIndex = 0, numCores = 1;
+  /// Sizes of the buffers that the arguments point to; empty: not known, and
+  /// global accesses are not checked.
+  std::vector<uint64_t> argumentBytes;
+  uint64_t maxSteps = 5'000'000;
+};
+
+struct ProgramCheckResult {
+  Status status;
+  /// The instruction that `status` is about.
+  std::optional<size_t> instruction;
+  /// False if the program was still running after maxSteps instructions.
+  bool finished = true;
+};
+
+ProgramCheckResult checkProgram(std::span<const isa::Instruction> program,
+                                std::span<const isa::Descriptor> descriptors,
+                                std::span<const isa::MapProgram> mapPrograms,
+                                const ProgramCheckOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_CONVERSION_PROGRAMCHECK_H
