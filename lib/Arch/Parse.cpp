@@ -440,6 +440,8 @@ Result<Architecture> tessera::parseArchitecture(std::string_view text,
 }
 
 Result<Architecture> tessera::loadArchitecture(std::string_view nameOrPath) {
+  if (nameOrPath.find('\n') != std::string_view::npos)
+    return parseArchitecture(nameOrPath, "architecture");
   bool isPath = nameOrPath.find('/') != std::string_view::npos ||
                 nameOrPath.ends_with(".yaml") || nameOrPath.ends_with(".yml");
   if (isPath) {

@@ -110,13 +110,14 @@ struct DramConfig {
   uint32_t pseudoChannels = 1; ///< Per channel.
   uint32_t ranks = 1;
   uint32_t bankGroups = 4, banksPerGroup = 4;
-  uint32_t widthBits = 64;   ///< Data bus of one pseudo-channel.
-  uint64_t rowBytes = 8192;  ///< Per bank of one pseudo-channel.
+  uint32_t widthBits = 64;     ///< Data bus of one pseudo-channel.
+  uint64_t rowBytes = 8192;    ///< Per bank of one pseudo-channel.
   uint64_t bytes = 1ull << 30; ///< Capacity of the whole device.
   double tckNs = 0.833;
-  uint32_t burstLength = 8;    ///< Transfers per column command.
+  uint32_t burstLength = 8; ///< Transfers per column command.
   uint32_t transfersPerClock = 2;
-  uint32_t tCL = 0, tCWL = 0, tRCDRD = 0, tRCDWR = 0, tRP = 0, tRAS = 0, tRC = 0;
+  uint32_t tCL = 0, tCWL = 0, tRCDRD = 0, tRCDWR = 0, tRP = 0, tRAS = 0,
+           tRC = 0;
   uint32_t tWR = 0, tRTP = 0, tCCDS = 0, tCCDL = 0, tRRDS = 0, tRRDL = 0;
   uint32_t tWTRS = 0, tWTRL = 0, tRTW = 0, tFAW = 0;
   uint32_t tREFI = 0, tRFC = 0, tRFCPB = 0;
@@ -178,10 +179,10 @@ struct Architecture {
   VectorConfig vector;
   SpmConfig spm;
   AccConfig acc;
-  uint64_t imemBytes = 65536; ///< Instruction memory per core.
+  uint64_t imemBytes = 65536;  ///< Instruction memory per core.
   uint64_t tdmemBytes = 32768; ///< Descriptor memory per core.
-  uint32_t queueDepth = 8;    ///< Entries per engine queue.
-  uint32_t semaphores = 32;   ///< Counting semaphores per core.
+  uint32_t queueDepth = 8;     ///< Entries per engine queue.
+  uint32_t semaphores = 32;    ///< Counting semaphores per core.
   DmaConfig dma;
   NocConfig noc;
   SharedConfig shared;
@@ -208,7 +209,8 @@ Result<std::string_view> architecturePresetText(std::string_view name);
 /// what would be accepted".
 Result<Architecture> parseArchitecture(std::string_view text,
                                        std::string_view fileName);
-/// A preset's name or a path (anything with '/' or ending in .yaml/.yml).
+/// A preset's name, a path (anything with '/' or ending in .yaml/.yml), or the
+/// text itself (anything with a line break; passes are given it so).
 Result<Architecture> loadArchitecture(std::string_view nameOrPath);
 /// Combinations that work but waste something, e.g. SPM bandwidth below the sum
 /// of its users; one line each.
