@@ -1,0 +1,38 @@
+//===- Pipelines.h - The compiler's passes in order -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The four phases of a compilation, each closed by a verifier pass. `arch` is a
+// preset's name, a path, or the text of an architecture file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PIPELINES_PIPELINES_H
+#define TESSERA_PIPELINES_PIPELINES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace tessera {
+
+/// An imported module to dispatches on tensors.
+void addGraphPhase(mlir::OpPassManager &manager);
+/// Dispatches to tile kernels and a device program.
+void addTilePhase(mlir::OpPassManager &manager, llvm::StringRef arch);
+/// Tile kernels to instructions.
+void addIsaPhase(mlir::OpPassManager &manager, llvm::StringRef arch);
+/// The device program to its final form: buffers placed.
+void addDevicePhase(mlir::OpPassManager &manager, llvm::StringRef arch);
+
+/// Registers `tessera-pipeline{arch=… to=…}` and one pipeline per phase.
+void registerTesseraPipelines();
+
+} // namespace tessera
+
+#endif // TESSERA_PIPELINES_PIPELINES_H

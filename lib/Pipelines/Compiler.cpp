@@ -1,0 +1,155 @@
+//===- Compiler.cpp - From a model file to an object ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Pipelines/Compiler.h"
+#include "Diagnostics.h"
+#include "ImportedModel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/Support/raw_ostream.h"
+#include "tessera/Conversion/BuildObject.h"
+#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Transforms/Workload.h"
+#include <chrono>
+#include <set>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Runs phases on a module and keeps what was asked to be seen of them.
+class PhaseRunner {
+public:
+  PhaseRunner(ModuleOp module, const CompileOptions &options)
+      : module(module), options(options), dumpStream(dump),
+        timingStream(timing) {
+    if (options.timing) {
+      timingManager.setEnabled(true);
+      timingManager.setOutput(
+          createOutputStrategy(DefaultTimingManager::OutputFormat::Text, timingStream));
+      timingScope = timingManager.getRootScope();
+    }
+  }
+
+  Status run(llvm::function_ref<void(OpPassManager &)> addPasses) {
+    PassManager manager(module->getContext());
+    addPasses(manager);
+    if (!options.dumpAfter.empty())
+      manager.enableIRPrinting(
+          [](Pass *, Operation *) { return false; },
+          [this](Pass *pass, Operation *) {
+            passNames.insert(pass->getArgument().str());
+            return pass->getArgument() == options.dumpAfter;
+          },
+          /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/false,
+          /*printAfterOnlyOnFailure=*/false, dumpStream);
+    if (options.timing)
+      manager.enableTiming(timingScope);
+    DiagnosticCollector diagnostics(module->getContext());
+    if (failed(manager.run(module)))
+      return diagnostics.status(StatusCode::Unsupported,
+                                "the compiler failed without saying why");
+    return Status::success();
+  }
+
+  /// An error if --dump-after named a pass that no phase ran.
+  Status finish(CompiledModel &model) {
+    if (!options.dumpAfter.empty() && !passNames.count(options.dumpAfter)) {
+      std::string known;
+      for (const std::string &name : passNames)
+        if (!name.empty())
+          known += (known.empty() ? "" : ", ") + name;
+      return Status(StatusCode::InvalidArgument,
+                    "--dump-after: no pass '" + options.dumpAfter +
+                        "' ran; passes: " + known);
+    }
+    timingScope.stop();
+    timingManager.print();
+    timingManager.setEnabled(false);
+    dumpStream.flush();
+    timingStream.flush();
+    model.dumpText = dump;
+    model.timingText = timing;
+    return Status::success();
+  }
+
+private:
+  ModuleOp module;
+  const CompileOptions &options;
+  std::string dump, timing;
+  llvm::raw_string_ostream dumpStream, timingStream;
+  std::set<std::string> passNames;
+  DefaultTimingManager timingManager;
+  TimingScope timingScope;
+};
+
+std::string printModule(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream);
+  stream << "\n";
+  return text;
+}
+
+} // namespace
+
+Result<CompiledModel> tessera::compileModel(const std::string &path,
+                                            const CompileOptions &options) {
+  auto start = std::chrono::steady_clock::now();
+  CompiledModel model;
+  TESSERA_ASSIGN_OR_RETURN(model.imported, importForCompilation(path, options));
+
+  OwningOpRef<ModuleOp> module = model.imported->module->clone();
+  // The text of the architecture travels to the passes as their option, so that
+  // a file and a preset are the same thing to them.
+  std::string arch = printArchitecture(options.architecture);
+  Workload workload;
+
+  PhaseRunner runner(*module, options);
+  auto finish = [&]() -> Result<CompiledModel> {
+    TESSERA_RETURN_IF_ERROR(runner.finish(model));
+    model.seconds = std::chrono::duration<double>(
+                        std::chrono::steady_clock::now() - start)
+                        .count();
+    return std::move(model);
+  };
+
+  workload = countWorkload(*module);
+  TESSERA_RETURN_IF_ERROR(runner.run(addGraphPhase));
+  if (options.emit == EmitLevel::Graph) {
+    model.emittedText = printModule(*module);
+    return finish();
+  }
+  TESSERA_RETURN_IF_ERROR(
+      runner.run([&](OpPassManager &manager) { addTilePhase(manager, arch); }));
+  if (options.emit == EmitLevel::Tile) {
+    model.emittedText = printModule(*module);
+    return finish();
+  }
+  TESSERA_RETURN_IF_ERROR(
+      runner.run([&](OpPassManager &manager) { addIsaPhase(manager, arch); }));
+  if (options.emit == EmitLevel::Isa) {
+    model.emittedText = printModule(*module);
+    return finish();
+  }
+  TESSERA_RETURN_IF_ERROR(
+      runner.run([&](OpPassManager &manager) { addDevicePhase(manager, arch); }));
+  if (options.emit == EmitLevel::Device) {
+    model.emittedText = printModule(*module);
+    return finish();
+  }
+
+  TESSERA_ASSIGN_OR_RETURN(model.object,
+                           buildObject(*module, options.architecture));
+  model.object.sourceName = path.substr(path.find_last_of('/') + 1);
+  model.object.workload = std::move(workload.operators);
+  model.object.compulsoryBytes = workload.compulsoryBytes;
+  linkDispatchesToOperators(model.object);
+  return finish();
+}

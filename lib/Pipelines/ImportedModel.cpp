@@ -1,0 +1,60 @@
+//===- ImportedModel.cpp - Models as imported, and their reference --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ImportedModel.h"
+#include "tessera/Import/Import.h"
+#include "tessera/Pipelines/Registration.h"
+#include "tessera/Reference/Reference.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace tessera;
+
+static std::unique_ptr<MLIRContext> createContext() {
+  DialectRegistry registry;
+  registerTesseraDialects(registry);
+  registerImportDialects(registry);
+  // One thread: diagnostics and printed IR come in program order.
+  return std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+}
+
+Result<std::shared_ptr<ImportedModel>>
+tessera::importForCompilation(const std::string &path,
+                              const CompileOptions &options) {
+  auto imported = std::make_shared<ImportedModel>();
+  imported->context = createContext();
+  ImportOptions importOptions{options.dims, options.inputShapes,
+                              options.inputShapesByPosition};
+  TESSERA_ASSIGN_OR_RETURN(imported->module,
+                           importModel(*imported->context, path, importOptions));
+  return imported;
+}
+
+Result<ModelDescription> tessera::describeModel(const std::string &path) {
+  std::unique_ptr<MLIRContext> context = createContext();
+  TESSERA_ASSIGN_OR_RETURN(ModelDeclaration declaration,
+                           readDeclaration(*context, path));
+  ModelDescription description;
+  description.format = declaration.format;
+  for (const ModelDeclaration::Tensor &tensor : declaration.inputs)
+    description.inputs.push_back({tensor.name, tensor.type, tensor.shape});
+  for (const ModelDeclaration::Tensor &tensor : declaration.outputs)
+    description.outputs.push_back({tensor.name, tensor.type, tensor.shape});
+  description.operators = declaration.operators;
+  description.parameterBytes = declaration.parameterBytes;
+  return description;
+}
+
+void tessera::linkDispatchesToOperators(Object &object) {
+  for (DispatchInfo &dispatch : object.dispatches) {
+    dispatch.operators.clear();
+    for (uint32_t i = 0; i < object.workload.size(); ++i)
+      if (std::find(dispatch.nodes.begin(), dispatch.nodes.end(),
+                    object.workload[i].name) != dispatch.nodes.end())
+        dispatch.operators.push_back(i);
+  }
+}

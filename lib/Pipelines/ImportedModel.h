@@ -1,0 +1,41 @@
+//===- ImportedModel.h - A model as imported --------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The module straight after import, with the context that owns it: what the
+// compiler starts from and what the host reference runs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_PIPELINES_IMPORTEDMODEL_H
+#define TESSERA_LIB_PIPELINES_IMPORTEDMODEL_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "tessera/Pipelines/Compiler.h"
+#include <memory>
+#include <string>
+
+namespace tessera {
+
+struct ImportedModel {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// Binds symbolic dimensions to `options.dims` and the shapes of given inputs,
+/// then imports.
+Result<std::shared_ptr<ImportedModel>>
+importForCompilation(const std::string &path, const CompileOptions &options);
+
+/// Fills DispatchInfo::operators: an operator belongs to the dispatch that
+/// lists its model node.
+void linkDispatchesToOperators(Object &object);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PIPELINES_IMPORTEDMODEL_H
