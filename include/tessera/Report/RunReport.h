@@ -1,0 +1,120 @@
+// One typed record of a run, from which the JSON and the terminal summary are
+// made. docs/report.md documents every field with its unit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_REPORT_RUNREPORT_H
+#define TESSERA_REPORT_RUNREPORT_H
+
+#include "tessera/Object/Object.h"
+#include "tessera/Report/Bounds.h"
+#include "tessera/Support/Status.h"
+#include "tessera/sim/Statistics.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::report {
+
+/// One output compared with the reference.
+struct OutputCheck {
+  std::string name;
+  double maxAbsError = 0, maxRelError = 0;
+  double tolerance = 0; ///< Absolute.
+  std::string reason;   ///< Why that tolerance.
+  bool ok = false;
+  bool operator==(const OutputCheck &) const = default;
+};
+
+/// Predictions compared with labels.
+struct Accuracy {
+  uint64_t correct = 0, total = 0;
+  bool operator==(const Accuracy &) const = default;
+};
+
+/// What a report is made of. The references live at least as long as the call.
+struct RunFacts {
+  const Object &object;
+  const Architecture &arch;
+  /// Counted since the device's reset, the runs of `object` alone.
+  const sim::Statistics &statistics;
+  std::string model; ///< As the user named it.
+  /// Empty without verification.
+  std::vector<OutputCheck> outputs;
+  std::optional<Accuracy> accuracy;
+  /// Wall-clock seconds.
+  double compileSeconds = 0, simulateSeconds = 0;
+};
+
+struct DispatchReport {
+  std::string name;
+  std::vector<std::string> ops; ///< Model nodes.
+  uint64_t runs = 0;
+  uint64_t cycles = 0; ///< From start to completion signal, all runs.
+  uint64_t boundCycles =
+      0; ///< Floor of its operators without memory, all runs.
+  /// Of its bound, or Dram if its traffic at the ceiling takes longer.
+  Limiter limiter = Limiter::None;
+  double matrixUtilization = 0;
+  uint64_t macs = 0; ///< Useful ones.
+  uint64_t dramBytesRead = 0, dramBytesWritten = 0;
+  sim::EngineTable engines{};
+};
+
+struct RunReport {
+  std::string arch, model;
+  std::string format; ///< That most multiply-accumulates have; else "none".
+  double clockGhz = 1;
+  uint64_t runs = 0;   ///< Executions of the whole model.
+  uint64_t cycles = 0; ///< Of all runs; each from first fetch to last signal.
+  double timeMicroseconds = 0;
+  double compileSeconds = 0, simulateSeconds = 0;
+
+  uint64_t macs = 0;         ///< Useful: those of the model's operators.
+  uint64_t executedMacs = 0; ///< With what tiles add.
+  double matrixUtilization = 0, vectorUtilization = 0;
+
+  uint64_t dramBytesRead = 0, dramBytesWritten = 0;
+  double dramBandwidthGbps = 0, dramPeakGbps = 0, dramUtilization = 0;
+  std::optional<double> dramRowHitRate;
+  uint64_t sharedBytesRead = 0, sharedBytesWritten = 0;
+  uint64_t hostBytesRead = 0, hostBytesWritten = 0;
+  uint64_t nocByteHops = 0;
+  uint64_t tlbHits = 0, tlbMisses = 0, pageWalks = 0;
+  uint64_t spmPeakBytes = 0, spmBytes = 0;
+  uint64_t instructions = 0, packets = 0;
+
+  /// Floors of all runs, in whole cycles.
+  uint64_t boundCycles = 0, rooflineCycles = 0, layerwiseCycles = 0;
+  Limiter limiter = Limiter::None;
+  Floor bound;                   ///< Terms of one run.
+  double boundEfficiency = 0;    ///< Bound ÷ cycles.
+  double rooflineEfficiency = 0; ///< Roofline ÷ bound.
+
+  /// Engine-cycles over all cores since reset.
+  sim::EngineTable engines{};
+  std::vector<DispatchReport> dispatches; ///< In the order of the program.
+  std::vector<OutputCheck> outputs;
+  std::optional<Accuracy> accuracy;
+};
+
+/// FailedPrecondition if the statistics hold no completed run, or as
+/// computeBounds says.
+Result<RunReport> makeRunReport(const RunFacts &facts);
+
+/// The document of `--json`, schema 1, with a line feed at its end. All but
+/// `compile_s` and `simulate_s` depends on the inputs alone.
+std::string toJson(const RunReport &report);
+
+struct SummaryOptions {
+  bool color = false;
+  size_t topDispatches = 8;
+};
+/// A few aligned lines for people.
+std::string formatSummary(const RunReport &report,
+                          const SummaryOptions &options = {});
+
+} // namespace tessera::report
+
+#endif // TESSERA_REPORT_RUNREPORT_H

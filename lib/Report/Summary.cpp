@@ -1,0 +1,207 @@
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Report/RunReport.h"
+#include <algorithm>
+#include <fmt/color.h>
+#include <fmt/format.h>
+
+using namespace tessera;
+using namespace tessera::report;
+
+/// With commas between thousands, whatever the locale.
+static std::string grouped(uint64_t value) {
+  std::string digits = fmt::format("{}", value);
+  for (size_t at = digits.size(); at > 3; at -= 3)
+    digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+static std::string percent(double part) {
+  return fmt::format("{:.1f} %", part * 100);
+}
+
+static std::string bytes(uint64_t count) {
+  static constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = double(count);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
+    value /= 1024;
+  return unit == 0 ? fmt::format("{} B", count)
+                   : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+static std::string duration(double microseconds) {
+  if (microseconds >= 1e6)
+    return fmt::format("{:.3f} s", microseconds / 1e6);
+  if (microseconds >= 1e3)
+    return fmt::format("{:.3f} ms", microseconds / 1e3);
+  return fmt::format("{:.3f} us", microseconds);
+}
+
+namespace {
+class Summary {
+public:
+  Summary(const RunReport &report, const SummaryOptions &options)
+      : report(report), options(options) {}
+  std::string format();
+
+private:
+  std::string styled(const fmt::text_style &style, std::string text) const {
+    return options.color ? fmt::format(style, "{}", text) : text;
+  }
+  std::string bold(std::string value) const {
+    return styled(fmt::emphasis::bold, std::move(value));
+  }
+  void row(std::string_view name, std::string value) {
+    text += fmt::format("  {:<13} {}\n", name, value);
+  }
+  void figures();
+  void verification();
+  void stalls();
+  void dispatches();
+
+  const RunReport &report;
+  const SummaryOptions &options;
+  std::string text;
+};
+} // namespace
+
+void Summary::figures() {
+  if (report.accuracy) {
+    const Accuracy &accuracy = *report.accuracy;
+    double part =
+        accuracy.total ? double(accuracy.correct) / double(accuracy.total) : 0;
+    row("accuracy", bold(fmt::format("{:.2f} %", part * 100)) +
+                        fmt::format("  ({} of {})", grouped(accuracy.correct),
+                                    grouped(accuracy.total)));
+  }
+  row("time",
+      bold(duration(report.timeMicroseconds)) +
+          fmt::format("  {} cycles at {} GHz{}", grouped(report.cycles),
+                      report.clockGhz,
+                      report.runs > 1 ? fmt::format(", {} runs", report.runs)
+                                      : ""));
+  row("matrix",
+      fmt::format("{} of peak, {} MACs", percent(report.matrixUtilization),
+                  grouped(report.macs)));
+  row("vector", fmt::format("{} busy", percent(report.vectorUtilization)));
+  row("DRAM",
+      fmt::format(
+          "{:.2f} of {:.1f} GB/s ({}), {} read, {} written{}",
+          report.dramBandwidthGbps, report.dramPeakGbps,
+          percent(report.dramUtilization), bytes(report.dramBytesRead),
+          bytes(report.dramBytesWritten),
+          report.dramRowHitRate
+              ? fmt::format(", row hits {}", percent(*report.dramRowHitRate))
+              : ""));
+  row("scratchpad",
+      fmt::format("{} of {} a core at most", bytes(report.spmPeakBytes),
+                  bytes(report.spmBytes)));
+  row("bound", fmt::format("{} cycles, limited by {}: efficiency {}",
+                           grouped(report.boundCycles),
+                           bold(std::string(limiterName(report.limiter))),
+                           bold(percent(report.boundEfficiency))));
+  row("roofline", fmt::format("{} cycles, {} of the bound; layer by layer {}",
+                              grouped(report.rooflineCycles),
+                              percent(report.rooflineEfficiency),
+                              grouped(report.layerwiseCycles)));
+}
+
+void Summary::verification() {
+  for (const OutputCheck &output : report.outputs) {
+    auto color =
+        output.ok ? fmt::terminal_color::green : fmt::terminal_color::red;
+    row("verified",
+        fmt::format("{}  {}: max error {:.3g} absolute, {:.3g} relative, "
+                    "tolerance {:.3g} ({})",
+                    styled(fmt::fg(color), output.ok ? "ok" : "FAILED"),
+                    output.name, output.maxAbsError, output.maxRelError,
+                    output.tolerance, output.reason));
+  }
+}
+
+void Summary::stalls() {
+  text += "\n" + bold("Engine cycles by cause") + "\n";
+  struct Row {
+    size_t cause;
+    uint64_t total = 0;
+  };
+  std::vector<Row> rows;
+  for (size_t cause = 0; cause < sim::numStallCauses; ++cause) {
+    Row entry{cause};
+    for (const sim::EngineCycles &engine : report.engines)
+      entry.total += engine.byCause[cause];
+    if (entry.total)
+      rows.push_back(entry);
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) {
+    return a.total != b.total ? a.total > b.total : a.cause < b.cause;
+  });
+  text += fmt::format("  {:<18}", "");
+  for (size_t engine = 0; engine < sim::numEngines; ++engine)
+    text += fmt::format("{:>11}", sim::engineName(sim::Engine(engine)));
+  text += '\n';
+  for (const Row &entry : rows) {
+    text += fmt::format("  {:<18}",
+                        sim::stallCauseName(sim::StallCause(entry.cause)));
+    for (const sim::EngineCycles &engine : report.engines) {
+      uint64_t total = 0;
+      for (uint64_t cycles : engine.byCause)
+        total += cycles;
+      uint64_t own = engine.byCause[entry.cause];
+      text += own ? fmt::format("{:>11}", percent(double(own) / double(total)))
+                  : fmt::format("{:>11}", "·");
+    }
+    text += '\n';
+  }
+}
+
+void Summary::dispatches() {
+  std::vector<const DispatchReport *> longest;
+  for (const DispatchReport &dispatch : report.dispatches)
+    longest.push_back(&dispatch);
+  // Pointers into one vector: equal ones stay in the program's order.
+  std::sort(longest.begin(), longest.end(),
+            [](const DispatchReport *a, const DispatchReport *b) {
+              return a->cycles != b->cycles ? a->cycles > b->cycles : a < b;
+            });
+  size_t shown = std::min(longest.size(), options.topDispatches);
+  if (shown == 0)
+    return;
+  text +=
+      fmt::format("\n{}\n", bold(fmt::format("Longest dispatches ({} of {})",
+                                             shown, longest.size())));
+  size_t width = 8;
+  for (size_t i = 0; i < shown; ++i)
+    width = std::max(width, std::min<size_t>(longest[i]->name.size(), 32));
+  text += fmt::format("  {:<{}} {:>14} {:>8} {:>14}  {:<13} {:>8} {:>11}  {}\n",
+                      "", width, "cycles", "of all", "bound", "limiter",
+                      "matrix", "DRAM", "operators");
+  for (size_t i = 0; i < shown; ++i) {
+    const DispatchReport &dispatch = *longest[i];
+    double part =
+        report.cycles ? double(dispatch.cycles) / double(report.cycles) : 0;
+    std::string ops = fmt::format("{}", fmt::join(dispatch.ops, ", "));
+    text += fmt::format(
+        "  {:<{}.32} {:>14} {:>8} {:>14}  {:<13} {:>8} {:>11}  {:.60}\n",
+        dispatch.name, width, grouped(dispatch.cycles), percent(part),
+        grouped(dispatch.boundCycles), limiterName(dispatch.limiter),
+        percent(dispatch.matrixUtilization),
+        bytes(dispatch.dramBytesRead + dispatch.dramBytesWritten), ops);
+  }
+}
+
+std::string Summary::format() {
+  text += bold(fmt::format("{} on {}", report.model, report.arch));
+  text += fmt::format(" ({})\n", report.format);
+  figures();
+  verification();
+  stalls();
+  dispatches();
+  return std::move(text);
+}
+
+std::string report::formatSummary(const RunReport &report,
+                                  const SummaryOptions &options) {
+  return Summary(report, options).format();
+}
