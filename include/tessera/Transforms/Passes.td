@@ -1,0 +1,134 @@
+//===- Passes.td - Graph to tile passes --------------------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TRANSFORMS_PASSES
+#define TESSERA_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def NormalizePass : Pass<"tessera-normalize", "::mlir::func::FuncOp"> {
+  let summary = "Bring a graph into the few forms that dispatches are made of";
+  let description = [{
+    Afterwards all computation is `linalg.generic` (and `linalg.fill` of its
+    initial values), `tensor.pad`, `tensor.concat`, `tensor.insert_slice` and
+    `tensor.extract_slice`; reductions and contractions start from their neutral
+    element; element-wise chains are one operation, of at most four inputs;
+    copies, transposes and broadcasts are folded into the maps of what reads
+    them; reshapes are `tensor.expand_shape` and `tensor.collapse_shape`.
+
+    A contraction that starts from a bias
+
+    ```mlir
+    %b = linalg.broadcast ins(%bias : tensor<8xf32>) outs(%e : tensor<4x8xf32>) dimensions = [0]
+    %r = linalg.matmul ins(%x, %w : ...) outs(%b : tensor<4x8xf32>)
+    ```
+    becomes one that starts from zero, followed by an addition, which later
+    becomes its epilogue:
+    ```mlir
+    %m = linalg.generic {...} ins(%x, %w : ...) outs(%zeros : tensor<4x8xf32>)
+    %r = linalg.generic {...} ins(%m, %bias : tensor<4x8xf32>, tensor<8xf32>) ...
+    ```
+    Every operation that cannot be brought into these forms is an error.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FormDispatchesPass : Pass<"tessera-form-dispatches", "::mlir::func::FuncOp"> {
+  let summary = "Group operations into dispatches";
+  let description = [{
+    Every computation moves into a `graph.dispatch`, which later becomes one
+    kernel. An element-wise operation takes in what produces its operands if
+    tiles of it can be computed from tiles of them without computing anything
+    twice: the contraction or pooling before it, or the row statistics and
+    exponentials of a softmax. A padding moves in with the operation that reads
+    it. Slices, concatenations and the rest are dispatches of their own;
+    reshapes stay outside, since they move no data.
+
+    The attribute `nodes` lists the model nodes of a dispatch, taken from the
+    locations.
+
+    ```mlir
+    %r = graph.dispatch ins(%x, %w, %bias : ...) outs(%empty : tensor<4x8xf32>)
+        -> tensor<4x8xf32> attributes {nodes = ["fc", "relu"]} {
+    ^bb0(%x_: ..., %w_: ..., %bias_: ..., %dest: tensor<4x8xf32>):
+      %m = linalg.generic ... // the contraction
+      %e = linalg.generic ... outs(%dest : tensor<4x8xf32>) // bias and relu
+      graph.yield %e : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tessera::graph::GraphDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp"> {
+  let summary = "Tile dispatches to the capacity of SPM and ACC";
+  let description = [{
+    For each dispatch the planner (lib/Transforms/TilePlanner.h) chooses tile
+    sizes such that everything a tile needs fits into SPM and ACC, twice where
+    loads are to overlap with work. The last operation is tiled with
+    `scf::tileConsumerAndFuseProducersUsingSCF`, so that its producers run on
+    the same tile; then the reduction dimensions of the contraction. Tile sizes
+    divide the extents, so all shapes stay static.
+
+    A dispatch in which nothing fits loses its paddings and producers to
+    dispatches of their own; what is left and still cannot fit is an error that
+    names the nodes, the bytes needed and the bytes available.
+  }];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
+  ];
+  let dependentDialects = ["::tessera::graph::GraphDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def BufferizeDispatchesPass : Pass<"tessera-bufferize-dispatches", "::mlir::ModuleOp"> {
+  let summary = "Dispatches to functions on buffers, and @main to a device.program";
+  let description = [{
+    The body of each dispatch becomes a function (attribute `tile.dispatch`) on
+    device buffers, inputs then outputs, bufferised in place: what a tile loop
+    writes goes through views of the outputs, and only temporaries of one tile
+    are allocated, in `#tile.space<spm>`. The entry function becomes a
+    `device.program` of the same name: model inputs and outputs are its
+    arguments, weights are `device.constant`, what is in between is
+    `device.alloc`; a reshape is the same buffer.
+
+    ```mlir
+    func.func private @conv1(%x: memref<1x8x6x6xf32, #tile.space<dram>>, ...) attributes {tile.dispatch, nodes = ["conv1"]}
+    device.program @main inputs [...] outputs [...] { ... device.dispatch @conv1(...) ... }
+    ```
+  }];
+  let dependentDialects = ["::tessera::device::DeviceDialect", "::tessera::tile::TileDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertToTilePass : Pass<"tessera-convert-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Bufferised dispatch functions to tile.kernel";
+  let description = [{
+    Each device view that an operation uses gets a local buffer where the view
+    is defined: a `tile.load` right there if it is read, a `tile.store` at the
+    end of that block if it is written. Contractions become `tile.mma` with
+    their accumulator in ACC, everything else `tile.map`. The fill that starts a
+    reduction goes away: its first step overwrites, in a loop over the reduced
+    dimension by `accumulate_if`.
+  }];
+  let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::affine::AffineDialect"];
+}
+
+def VerifyLoweredToTilePass : Pass<"verify-lowered-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Check that only the tile level's operations are left";
+  let description = [{
+    A module holds `tile.kernel`s and a `device.program`; a kernel holds tile
+    operations, `scf.for` and `scf.if`, `memref.subview`, and index arithmetic.
+    Each stray operation is an error at its location.
+  }];
+}
+
+#endif // TESSERA_TRANSFORMS_PASSES

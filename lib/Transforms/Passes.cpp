@@ -1,0 +1,28 @@
+//===- Passes.cpp - Pass sequences -------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void tessera::addFormDispatchesPasses(OpPassManager &manager) {
+  OpPassManager &function = manager.nest<func::FuncOp>();
+  function.addPass(createNormalizePass());
+  function.addPass(createFormDispatchesPass());
+}
+
+void tessera::addLowerToTilePasses(OpPassManager &manager, StringRef arch) {
+  TileDispatchesPassOptions options;
+  options.arch = arch.str();
+  manager.addNestedPass<func::FuncOp>(createTileDispatchesPass(options));
+  manager.addPass(createBufferizeDispatchesPass());
+  manager.addPass(createConvertToTilePass());
+  manager.addPass(createVerifyLoweredToTilePass());
+}

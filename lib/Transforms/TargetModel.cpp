@@ -1,0 +1,64 @@
+//===- TargetModel.cpp - What mapping asks about the hardware -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TargetModel.h"
+#include "tessera/Support/NumericFormat.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tessera;
+
+static uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+uint64_t TargetModel::allocatedBytes(uint64_t bytes) const {
+  uint64_t unit = std::max<uint64_t>(64, arch.spm.bankWidth);
+  return ceilDiv(bytes, unit) * unit;
+}
+
+double TargetModel::scale(NumericFormat format) const {
+  auto it = arch.matrix.macsScale.find(format);
+  return it == arch.matrix.macsScale.end() ? 1.0 : it->second;
+}
+
+uint64_t TargetModel::blockRows(NumericFormat format) const {
+  return uint64_t(std::max(1.0, scale(format)) * arch.matrix.rows);
+}
+
+double TargetModel::matrixCycles(NumericFormat format, uint64_t m, uint64_t k,
+                                 uint64_t n) const {
+  double s = scale(format);
+  double rho = s >= 1 ? 1.0 : 1.0 / s;
+  double load = arch.matrix.rows;
+  if (s < 1)
+    load *= double(ceilDiv(bitWidth(format), 16));
+  double blocks =
+      double(ceilDiv(k, blockRows(format)) * ceilDiv(n, blockColumns()));
+  return load + blocks * std::max(rho * double(m), load) + arch.matrix.rows +
+         arch.matrix.cols + arch.matrix.fillLatency;
+}
+
+double TargetModel::vectorCycles(uint64_t elements, unsigned aluOps,
+                                 unsigned sfuOps, unsigned inputs) const {
+  const VectorConfig &vector = arch.vector;
+  double perStep = std::max<double>(
+      {1.0, double(ceilDiv(aluOps, vector.aluSlots)),
+       double(ceilDiv(uint64_t(sfuOps) * vector.lanes, vector.sfuLanes)),
+       double(ceilDiv(inputs, vector.readPorts))});
+  return double(ceilDiv(elements, vector.lanes)) * perStep + vector.latency;
+}
+
+double TargetModel::transferCycles(uint64_t rows, uint64_t rowBytes) const {
+  double perCycle =
+      arch.dram.peakBytesPerNs() / arch.clockGhz / arch.cores.count;
+  // A run that does not start on a burst's boundary touches one more.
+  uint64_t burst = arch.dma.burstBytes;
+  uint64_t bursts = rows * ceilDiv(rowBytes, burst);
+  double moved =
+      double(bursts) *
+      double(std::min<uint64_t>(burst, std::max<uint64_t>(rowBytes, 32)));
+  return std::max(moved / perCycle, double(bursts) / arch.dma.loadBursts);
+}

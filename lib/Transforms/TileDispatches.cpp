@@ -1,0 +1,318 @@
+//===- TileDispatches.cpp - Tile dispatches to SPM and ACC ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DispatchBuilder.h"
+#include "LinalgStructure.h"
+#include "TileProblem.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tessera/Transforms/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEDISPATCHESPASS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// Marks the operation whose reduction loops are tiled after the rest.
+static constexpr llvm::StringLiteral reducerAttrName = "tile.reducer";
+
+/// A loop nest with its plan.
+struct PlannedNest {
+  TileNest nest;
+  TilePlan plan;
+};
+
+/// An insertion becomes a copy into a slice, which can be tiled.
+static void expandInsertions(RewriterBase &rewriter,
+                             graph::DispatchOp dispatch) {
+  for (auto insert : llvm::make_early_inc_range(
+           dispatch.getBody().front().getOps<tensor::InsertSliceOp>())) {
+    rewriter.setInsertionPoint(insert);
+    Location loc = insert.getLoc();
+    Value slice = tensor::ExtractSliceOp::create(
+        rewriter, loc, insert.getSourceType(), insert.getDest(),
+        insert.getMixedOffsets(), insert.getMixedSizes(),
+        insert.getMixedStrides());
+    Value copy =
+        linalg::CopyOp::create(rewriter, loc, insert.getSource(), slice)
+            .getResult(0);
+    rewriter.modifyOpInPlace(insert,
+                             [&] { insert.getSourceMutable().assign(copy); });
+  }
+}
+
+/// What is tiled by itself: what is not computed for another operation's tile.
+static SmallVector<linalg::LinalgOp> findRoots(graph::DispatchOp dispatch) {
+  SmallVector<linalg::LinalgOp> roots;
+  for (auto op : dispatch.getBody().front().getOps<linalg::LinalgOp>()) {
+    bool isProducer = llvm::any_of(op->getUses(), [](OpOperand &use) {
+      auto reader = dyn_cast<linalg::LinalgOp>(use.getOwner());
+      return reader && (reader.isDpsInput(&use) ||
+                        isa<linalg::GenericOp>(use.getOwner()));
+    });
+    if (!isProducer)
+      roots.push_back(op);
+  }
+  return roots;
+}
+
+/// Plans all nests of a dispatch, or says why that is not possible.
+static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
+                                                     const Architecture &arch) {
+  std::string name;
+  if (auto nodes = dispatch->getAttrOfType<ArrayAttr>(nodesAttrName))
+    for (auto node : nodes.getAsRange<StringAttr>())
+      name += (name.empty() ? "" : ", ") + node.getValue().str();
+  SmallVector<linalg::LinalgOp> roots = findRoots(dispatch);
+  TargetModel target(arch, std::max<unsigned>(1, roots.size()));
+  std::vector<PlannedNest> result;
+  for (linalg::LinalgOp root : roots) {
+    TileNest nest = buildTileNest(root, name);
+    Result<TilePlan> plan = planTiles(nest.problem, target);
+    if (!plan.ok())
+      return plan.status();
+    TESSERA_RETURN_IF_ERROR(verifyPlan(nest.problem, *plan, target));
+    result.push_back({std::move(nest), *plan});
+  }
+  return result;
+}
+
+/// Tile sizes of an operation's loops as the tiling functions take them: 0
+/// means not tiled. Only parallel or only reduction loops.
+static SmallVector<OpFoldResult>
+tileSizes(OpBuilder &builder, linalg::LinalgOp op, ArrayRef<unsigned> dims,
+          const PlannedNest &planned, bool reduction) {
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, kind] : llvm::zip_equal(dims, op.getIteratorTypesArray())) {
+    bool wanted = (kind == utils::IteratorType::reduction) == reduction;
+    bool tiled = wanted && planned.plan.isTiled(planned.nest.problem, dim);
+    sizes.push_back(builder.getIndexAttr(tiled ? planned.plan.tiles[dim] : 0));
+  }
+  return sizes;
+}
+
+static bool tilesAny(ArrayRef<OpFoldResult> sizes) {
+  return llvm::any_of(sizes,
+                      [](OpFoldResult size) { return !isZeroInteger(size); });
+}
+
+/// Tiles `op` and computes the producers for which `fuses` holds on its tiles.
+static LogicalResult tileAndFuse(RewriterBase &rewriter, linalg::LinalgOp op,
+                                 ArrayRef<OpFoldResult> sizes,
+                                 llvm::function_ref<bool(Operation *)> fuses) {
+  scf::SCFTilingOptions tiling;
+  tiling.setTileSizes(sizes);
+  scf::SCFTileAndFuseOptions options;
+  options.setTilingOptions(tiling);
+  options.setFusionControlFn(
+      [&](tensor::ExtractSliceOp, OpResult producer,
+          bool) -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
+        if (!fuses(producer.getOwner()))
+          return std::nullopt;
+        return scf::SCFTileAndFuseOptions::ControlFnResult();
+      });
+  rewriter.setInsertionPoint(op);
+  FailureOr<scf::SCFTileAndFuseResult> result =
+      scf::tileConsumerAndFuseProducersUsingSCF(
+          rewriter, cast<TilingInterface>(op.getOperation()), options);
+  if (failed(result))
+    return op.emitError("cannot be tiled");
+  for (OpResult value : op->getResults())
+    if (Value replacement = result->replacements.lookup(value))
+      rewriter.replaceAllUsesWith(value, replacement);
+  rewriter.eraseOp(op);
+  return success();
+}
+
+/// Erases what tiling has left without a reader.
+static void eraseDead(RewriterBase &rewriter, Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      rewriter.eraseOp(&op);
+}
+
+/// Folds what tiling leaves: slices of slices, casts, constant arithmetic.
+static LogicalResult simplify(Operation *root) {
+  MLIRContext *context = root->getContext();
+  RewritePatternSet patterns =
+      linalg::getLinalgTilingCanonicalizationPatterns(context);
+  scf::populateSCFForLoopCanonicalizationPatterns(patterns);
+  tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  for (StringRef dialect : {"tensor", "scf", "affine"})
+    context->getLoadedDialect(dialect)->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (isa<tensor::TensorDialect, scf::SCFDialect, affine::AffineDialect>(
+            op.getDialect()))
+      op.getCanonicalizationPatterns(patterns, context);
+  return applyPatternsGreedily(root, std::move(patterns));
+}
+
+static LogicalResult tileNest(RewriterBase &rewriter,
+                              const PlannedNest &planned,
+                              ArrayRef<Operation *> otherRoots, Block &body) {
+  const TileNest &nest = planned.nest;
+  linalg::LinalgOp root = nest.root, reducer = nest.reducer;
+  SmallVector<OpFoldResult> reducerSizes;
+  if (reducer) {
+    reducerSizes =
+        tileSizes(rewriter, reducer, nest.reducerDims, planned, true);
+    if (tilesAny(reducerSizes))
+      reducer->setAttr(reducerAttrName, rewriter.getUnitAttr());
+  }
+  SmallVector<OpFoldResult> sizes =
+      tileSizes(rewriter, root, nest.rootDims, planned, false);
+  if (tilesAny(sizes)) {
+    if (failed(tileAndFuse(rewriter, root, sizes, [&](Operation *producer) {
+          return !llvm::is_contained(otherRoots, producer);
+        })))
+      return failure();
+    eraseDead(rewriter, body);
+    // A padding must be an operation of its tile before the next step fuses it.
+    if (tilesAny(reducerSizes) && failed(simplify(body.getParentOp())))
+      return failure();
+  }
+  SmallVector<linalg::LinalgOp> marked;
+  body.walk([&](linalg::LinalgOp op) {
+    if (op->removeAttr(reducerAttrName))
+      marked.push_back(op);
+  });
+  for (linalg::LinalgOp op : marked)
+    if (failed(tileAndFuse(rewriter, op, reducerSizes, [](Operation *producer) {
+          return isa<tensor::PadOp>(producer);
+        })))
+      return failure();
+  eraseDead(rewriter, body);
+  return success();
+}
+
+/// Puts a dispatch's body back where the dispatch is.
+static SmallVector<Operation *> unwrap(RewriterBase &rewriter,
+                                       graph::DispatchOp dispatch) {
+  Block &body = dispatch.getBody().front();
+  Operation *yield = body.getTerminator();
+  SmallVector<Operation *> ops;
+  for (Operation &op : body.without_terminator())
+    ops.push_back(&op);
+  SmallVector<Value> results(yield->getOperands());
+  SmallVector<Value> operands(dispatch.getInputs());
+  llvm::append_range(operands, dispatch.getOutputs());
+  rewriter.eraseOp(yield);
+  rewriter.inlineBlockBefore(&body, dispatch, operands);
+  for (Value &result : results)
+    for (auto [argument, operand] : llvm::zip(body.getArguments(), operands))
+      if (result == argument)
+        result = operand;
+  rewriter.replaceOp(dispatch, results);
+  return ops;
+}
+
+/// Makes smaller dispatches of one in which the smallest tiles do not fit:
+/// first its paddings become dispatches of their own, then everything does.
+/// Returns nothing if there is nothing to take apart.
+static SmallVector<graph::DispatchOp> takeApart(RewriterBase &rewriter,
+                                                graph::DispatchOp dispatch) {
+  Block &body = dispatch.getBody().front();
+  auto generics = llvm::to_vector(body.getOps<linalg::GenericOp>());
+  bool hasPads = !body.getOps<tensor::PadOp>().empty();
+  if (!hasPads && generics.size() < 2)
+    return {};
+  SmallVector<Operation *> ops = unwrap(rewriter, dispatch), rest;
+  SmallVector<graph::DispatchOp> result;
+  for (Operation *op : ops) {
+    if (auto pad = dyn_cast<tensor::PadOp>(op))
+      result.push_back(wrapInDispatch(rewriter, {expandPad(rewriter, pad)}));
+    else if (isa<linalg::GenericOp>(op))
+      rest.push_back(op);
+  }
+  if (hasPads)
+    result.push_back(wrapInDispatch(rewriter, rest));
+  else
+    for (Operation *op : rest)
+      result.push_back(wrapInDispatch(rewriter, {op}));
+  return result;
+}
+
+namespace {
+
+struct TileDispatchesPass
+    : tessera::impl::TileDispatchesPassBase<TileDispatchesPass> {
+  using TileDispatchesPassBase::TileDispatchesPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    Result<Architecture> architecture = loadArchitecture(arch);
+    if (!architecture.ok()) {
+      function.emitError() << architecture.status().message();
+      return signalPassFailure();
+    }
+    IRRewriter rewriter(&getContext());
+    auto dispatches = llvm::to_vector(function.getOps<graph::DispatchOp>());
+    bool good = true;
+    for (size_t i = 0; i < dispatches.size(); ++i) {
+      graph::DispatchOp dispatch = dispatches[i];
+      expandInsertions(rewriter, dispatch);
+      Result<std::vector<PlannedNest>> plan =
+          planDispatch(dispatch, *architecture);
+      if (!plan.ok()) {
+        Location loc = dispatch.getLoc();
+        SmallVector<graph::DispatchOp> parts = takeApart(rewriter, dispatch);
+        if (parts.empty()) {
+          emitError(loc) << plan.status().message();
+          good = false;
+        }
+        llvm::append_range(dispatches, parts);
+        continue;
+      }
+      if (failed(tile(rewriter, dispatch, *plan)))
+        good = false;
+    }
+    if (!good || failed(cleanUp()))
+      return signalPassFailure();
+  }
+
+  static LogicalResult tile(RewriterBase &rewriter, graph::DispatchOp dispatch,
+                            const std::vector<PlannedNest> &plan) {
+    Block &body = dispatch.getBody().front();
+    SmallVector<Operation *> roots;
+    unsigned depth = 2;
+    for (const PlannedNest &planned : plan) {
+      roots.push_back(planned.nest.root);
+      depth = std::min(depth, planned.plan.depth);
+    }
+    dispatch->setAttr("depth", rewriter.getI64IntegerAttr(depth));
+    for (const PlannedNest &planned : plan)
+      if (failed(tileNest(rewriter, planned, roots, body)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult cleanUp() {
+    RewritePatternSet pads(&getContext());
+    linalg::populateDecomposePadPatterns(pads);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(pads))) ||
+        failed(simplify(getOperation())))
+      return failure();
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance(getOperation());
+    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,105 @@
+//===- TilePlanner.h --------------------------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses tile sizes for a loop nest with several operands such that each
+// tile's buffers fit into SPM and ACC, and the estimated time is short. Free of
+// IR: TileProblem.h makes a problem of a dispatch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TRANSFORMS_TILEPLANNER_H
+#define TESSERA_LIB_TRANSFORMS_TILEPLANNER_H
+
+#include "TargetModel.h"
+#include "tessera/Support/Status.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+class TileProblem {
+public:
+  /// A loop; the nest's order is the list's, outermost first.
+  struct Dim {
+    int64_t extent = 1;
+    enum class Kind : uint8_t {
+      Free,  ///< Any divisor of the extent.
+      Whole, ///< Not tiled.
+      Unit,  ///< One iteration per tile.
+    } kind = Kind::Free;
+    /// A reduction: its tiles accumulate into the same outputs.
+    bool reduction = false;
+  };
+
+  /// An extent of a buffer: 1 + sum of |factor| * (tile of dim - 1) over the
+  /// terms; `whole` instead if there are none.
+  struct Extent {
+    struct Term {
+      unsigned dim;
+      int64_t factor;
+    };
+    std::vector<Term> terms;
+    int64_t whole = 1; ///< The extent of the tensor in memory.
+  };
+
+  enum class Memory : uint8_t { Spm, Acc };
+  enum class Traffic : uint8_t { None, Load, Store };
+
+  /// A buffer that each tile needs.
+  struct Buffer {
+    std::string name; ///< For messages.
+    std::vector<Extent> extents;
+    uint64_t elementBytes = 4;
+    Memory memory = Memory::Spm;
+    Traffic traffic = Traffic::None;
+  };
+
+  /// A step of each tile; the lists index `dims`.
+  struct Work {
+    bool matrix = false;
+    NumericFormat format = NumericFormat::F32;
+    std::vector<unsigned> m, n, k; ///< Of a matrix step.
+    std::vector<unsigned> points;  ///< Loops of a vector step.
+    unsigned aluOps = 0, sfuOps = 0, inputs = 1;
+  };
+
+  std::string name;
+  std::vector<Dim> dims;
+  std::vector<Buffer> buffers;
+  std::vector<Work> work;
+
+  /// InvalidArgument if an index, extent or factor is out of range.
+  Status check() const;
+};
+
+struct TilePlan {
+  /// Iterations of each dimension per tile; divides the extent.
+  std::vector<int64_t> tiles;
+  /// Copies of the buffers that change from tile to tile: 2 lets the next
+  /// tile's loads overlap with this tile's work.
+  unsigned depth = 2;
+  uint64_t spmBytes = 0, accBytes = 0;
+  double cycles = 0; ///< Estimate.
+
+  bool isTiled(const TileProblem &problem, unsigned dim) const {
+    return tiles[dim] != problem.dims[dim].extent;
+  }
+};
+
+/// ResourceExhausted if not even the smallest tiles fit, with the bytes needed
+/// and available.
+Result<TilePlan> planTiles(const TileProblem &problem,
+                           const TargetModel &target);
+
+/// Recomputes what the plan needs and checks that it is legal.
+Status verifyPlan(const TileProblem &problem, const TilePlan &plan,
+                  const TargetModel &target);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TRANSFORMS_TILEPLANNER_H
