@@ -8,6 +8,7 @@
 #include "tessera/Pipelines/Registration.h"
 #include "dialects/Device/DeviceDialect.h"
 #include "dialects/Graph/GraphDialect.h"
+#include "dialects/ISA/ISADialect.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -20,6 +21,7 @@ void registerTesseraDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   registry.insert<device::DeviceDialect>();
   registry.insert<graph::GraphDialect>();
+  registry.insert<isa::ISADialect>();
   registry.insert<tile::TileDialect>();
 }
 
