@@ -65,39 +65,79 @@ static std::string keyTables() {
   return text;
 }
 
+namespace {
+/// What the tables of presets show of one.
+struct Figures {
+  std::string cores, matrix, vector, spm, acc, shared, dram, bandwidth, peak,
+      ridge;
+};
+} // namespace
+
+static Figures figuresOf(const Architecture &arch) {
+  double bandwidth = arch.dramBytesPerCycle();
+  double peak = 0; // FLOP per cycle
+  if (auto bf16 = arch.matrix.macsScale.find(NumericFormat::BF16);
+      bf16 != arch.matrix.macsScale.end())
+    peak = 2 * bf16->second * arch.matrix.rows * arch.matrix.cols *
+           arch.matrix.count * arch.cores.count;
+  Figures figures;
+  figures.cores = fmt::format("{} ({}×{})", arch.cores.count, arch.cores.meshX,
+                              arch.cores.meshY);
+  figures.matrix = fmt::format("{}×{}", arch.matrix.rows, arch.matrix.cols);
+  figures.vector = fmt::format("{} / {} / {}", arch.vector.lanes,
+                               arch.vector.aluSlots, arch.vector.sfuLanes);
+  figures.spm = fmt::format("{}, {} × {} B", formatBytes(arch.spm.bytes),
+                            arch.spm.banks, arch.spm.bankWidth);
+  figures.acc = formatBytes(arch.acc.bytes);
+  figures.shared = arch.shared.bytes ? formatBytes(arch.shared.bytes) : "none";
+  figures.dram = fmt::format("{} × {}", arch.dram.channels, arch.dram.preset);
+  figures.bandwidth = fmt::format("{:.1f}", bandwidth / arch.cores.count);
+  figures.peak =
+      peak ? fmt::format("{:.3f}", peak * arch.clockGhz / 1000) : "–";
+  figures.ridge = peak ? fmt::format("{:.1f}", peak / bandwidth) : "–";
+  return figures;
+}
+
+/// The presets' figures; they parse, which a unit test holds.
+static std::vector<std::pair<std::string_view, Figures>> presetFigures() {
+  std::vector<std::pair<std::string_view, Figures>> rows;
+  for (std::string_view name : architecturePresets())
+    if (Result<Architecture> arch = loadArchitecture(name); arch.ok())
+      rows.emplace_back(name, figuresOf(*arch));
+  return rows;
+}
+
 static std::string presetTable() {
   std::string text =
       "\n## Presets\n\nAt the presets' clock of 1 GHz. Peak: 2 FLOP per "
       "multiply-accumulate. Ridge: peak ÷ DRAM bandwidth.\n\n"
       "| preset | cores | matrix | lanes / ALU slots / SFU lanes | scratchpad, "
       "banks × width | accumulators | shared | DRAM | bytes per cycle and core "
-      "| "
-      "peak bf16, TFLOP/s | ridge, FLOP/B "
-      "|\n|---|---|---|---|---|---|---|---|---|---|---|\n";
-  for (std::string_view name : architecturePresets()) {
-    Result<Architecture> loaded = loadArchitecture(name);
-    if (!loaded.ok())
-      return loaded.status().message();
-    const Architecture &arch = *loaded;
-    double bandwidth = arch.dramBytesPerCycle();
-    auto bf16 = arch.matrix.macsScale.find(NumericFormat::BF16);
-    double peak = 0;
-    if (bf16 != arch.matrix.macsScale.end())
-      peak = 2.0 * bf16->second * arch.matrix.rows * arch.matrix.cols *
-             arch.matrix.count * arch.cores.count * arch.clockGhz;
-    text += fmt::format(
-        "| `{}` | {} ({}×{}) | {}×{} | {} / {} / {} | {}, {} × {} B | {} | {} "
-        "| "
-        "{} × {} | {:.1f} | {} | {} |\n",
-        arch.name, arch.cores.count, arch.cores.meshX, arch.cores.meshY,
-        arch.matrix.rows, arch.matrix.cols, arch.vector.lanes,
-        arch.vector.aluSlots, arch.vector.sfuLanes, formatBytes(arch.spm.bytes),
-        arch.spm.banks, arch.spm.bankWidth, formatBytes(arch.acc.bytes),
-        arch.shared.bytes ? formatBytes(arch.shared.bytes) : "none",
-        arch.dram.channels, arch.dram.preset, bandwidth / arch.cores.count,
-        peak ? fmt::format("{:.3f}", peak / 1000) : "–",
-        peak ? fmt::format("{:.1f}", peak / arch.clockGhz / bandwidth) : "–");
-  }
+      "| peak bf16, TFLOP/s | ridge, FLOP/B |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|\n";
+  for (const auto &[name, row] : presetFigures())
+    text +=
+        fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} | "
+                    "{} |\n",
+                    name, row.cores, row.matrix, row.vector, row.spm, row.acc,
+                    row.shared, row.dram, row.bandwidth, row.peak, row.ridge);
+  return text;
+}
+
+std::string tessera::architectureList() {
+  constexpr std::string_view line =
+      "{:<10} {:<9} {:<8} {:<16} {:<19} {:<8} {:<7} {:<16} {:>9} {:>9} {:>7}";
+  auto format = [&](std::string_view name, const Figures &row) {
+    std::string text = fmt::format(
+        fmt::runtime(line), name, row.cores, row.matrix, row.vector, row.spm,
+        row.acc, row.shared, row.dram, row.bandwidth, row.peak, row.ridge);
+    return text + '\n';
+  };
+  Figures heading{"cores",  "matrix", "lanes/ALU/SFU", "scratchpad", "acc",
+                  "shared", "DRAM",   "B/cy/core",     "TFLOP/s",    "FLOP/B"};
+  std::string text = format("preset", heading);
+  for (const auto &[name, row] : presetFigures())
+    text += format(name, row);
   return text;
 }
 

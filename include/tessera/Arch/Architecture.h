@@ -217,6 +217,8 @@ Result<Architecture> loadArchitecture(std::string_view nameOrPath);
 std::vector<std::string> architectureWarnings(const Architecture &arch);
 /// The full file, every key with its value; parses back to the same struct.
 std::string printArchitecture(const Architecture &arch);
+/// The presets with their main figures, an aligned table for terminals.
+std::string architectureList();
 /// Names that `dram.preset` accepts.
 std::vector<std::string_view> dramPresets();
 /// The text of docs/architecture-file.md, made from the schema and the presets.

@@ -135,3 +135,10 @@ TEST(Presets, FilesAreReadByPath) {
   EXPECT_EQ(loadArchitecture(path)->name, "edge");
   std::remove(path.c_str());
 }
+
+TEST(Presets, ListShowsEveryPreset) {
+  std::string list = architectureList();
+  for (std::string_view name : architecturePresets())
+    EXPECT_THAT(list, HasSubstr("\n" + std::string(name) + " "));
+  EXPECT_THAT(list, HasSubstr("204.8   524.288   160.0\n")) << "server";
+}

@@ -1,0 +1,59 @@
+// The one reading of `dram.mapping`: for the validation of architecture files
+// and for the memory controllers.
+//
+// A mapping names the bits of a physical DRAM address from most to least
+// significant as letters with bit counts: X channel, P pseudo-channel, K rank,
+// G bank group, B bank within its group, R row, C column in units of the atom
+// (what one column command moves). The bits within an atom come below all of
+// them. A letter may come several times; its earlier bits are the higher ones.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_ARCH_DRAMMAPPING_H
+#define TESSERA_ARCH_DRAMMAPPING_H
+
+#include "tessera/Arch/Architecture.h"
+#include "tessera/Support/Status.h"
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+struct DramCoordinates {
+  uint32_t channel = 0, pseudoChannel = 0, rank = 0, bankGroup = 0, bank = 0;
+  uint64_t row = 0;
+  uint32_t column = 0; ///< In atoms.
+  bool operator==(const DramCoordinates &) const = default;
+};
+
+class DramMapping {
+public:
+  /// Reads `dram.mapping`. InvalidArgument if it doesn't parse or doesn't have
+  /// exactly the bits that the geometry needs, which must be powers of two.
+  static Result<DramMapping> create(const DramConfig &dram);
+  /// Row, bank, column, bank group, pseudo-channel, channel, with as many
+  /// column bits lowest as 64 bytes need: consecutive 64-byte requests go to
+  /// different channels and bank groups, and one request stays in one row.
+  static std::string defaultFor(const DramConfig &dram);
+
+  /// `address` is below the device's capacity.
+  DramCoordinates decode(uint64_t address) const;
+  uint64_t encode(const DramCoordinates &coordinates) const;
+
+private:
+  enum Letter : uint8_t { Channel, Pseudo, Rank, Group, Bank, Row, Column };
+  static constexpr std::string_view letters = "XPKGBRC";
+  struct Field {
+    Letter letter;
+    unsigned bits;
+  };
+
+  std::vector<Field> fields; ///< From least to most significant.
+  unsigned atomBits = 0;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_ARCH_DRAMMAPPING_H
