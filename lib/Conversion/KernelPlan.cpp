@@ -15,9 +15,9 @@ using namespace tessera;
 
 namespace {
 
-/// Accumulator rows are words of 4 bytes; whole bursts are moved from and to
-/// them.
-constexpr uint64_t accAlignment = 64;
+/// Local buffers start on a burst, so that transfers don't straddle one more;
+/// the tiling counts them in these units too. them.
+constexpr uint64_t alignment = 64;
 
 class Planner {
 public:
@@ -32,7 +32,7 @@ private:
   LogicalResult collectAccesses(uint32_t node, uint32_t rootPosition);
   LogicalResult planOrder();
   LogicalResult findSegments(bool &needsSegments);
-  Status place(tile::Space space, uint64_t capacity, uint64_t alignment,
+  Status place(tile::Space space, uint64_t capacity, uint64_t unit,
                const char *name);
   Status number();
   Status placeAndNumber();
@@ -143,7 +143,7 @@ LogicalResult Planner::findSegments(bool &needsSegments) {
   return success();
 }
 
-Status Planner::place(tile::Space space, uint64_t capacity, uint64_t alignment,
+Status Planner::place(tile::Space space, uint64_t capacity, uint64_t unit,
                       const char *name) {
   MemoryPlanProblem problem{name, capacity, {}};
   std::vector<uint32_t> numbers;
@@ -151,10 +151,9 @@ Status Planner::place(tile::Space space, uint64_t capacity, uint64_t alignment,
     if (buffer.space != space || lifetimes[index].begin == UINT32_MAX)
       continue;
     numbers.push_back(index);
-    problem.buffers.push_back({"buffer " + std::to_string(index), buffer.bytes,
-                               alignment, buffer.depth,
-                               segmentOf(lifetimes[index].begin),
-                               segmentOf(lifetimes[index].end)});
+    problem.buffers.push_back(
+        {"buffer " + std::to_string(index), buffer.bytes, unit, buffer.depth,
+         segmentOf(lifetimes[index].begin), segmentOf(lifetimes[index].end)});
   }
   auto solution = planMemory(problem);
   if (!solution)
@@ -187,9 +186,10 @@ Status Planner::number() {
 
 Status Planner::placeAndNumber() {
   TESSERA_RETURN_IF_ERROR(
-      place(tile::Space::Spm, arch.spm.bytes, arch.spm.bankWidth, "SPM"));
+      place(tile::Space::Spm, arch.spm.bytes,
+            std::max<uint64_t>(alignment, arch.spm.bankWidth), "SPM"));
   TESSERA_RETURN_IF_ERROR(
-      place(tile::Space::Acc, arch.acc.bytes, accAlignment, "ACC"));
+      place(tile::Space::Acc, arch.acc.bytes, alignment, "ACC"));
   return number();
 }
 

@@ -1,0 +1,100 @@
+//===- Passes.td - From tile kernels to an object ----------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_PASSES
+#define TESSERA_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+class ArchPass<string mnemonic> : Pass<mnemonic, "::mlir::ModuleOp"> {
+  let options = [Option<"arch", "arch", "std::string", "\"edge\"",
+                        "architecture: a preset, a path, or a file's text">];
+}
+
+def ConvertTileToISAPass : ArchPass<"convert-tile-to-isa"> {
+  let summary = "Tile kernels to instructions";
+  let description = [{
+    Each `tile.kernel` becomes an `isa.kernel` of the same name; the bodies of
+    `tile.map`s become `isa.map_program`s, equal ones once.
+
+    - Every operand becomes a tensor descriptor: the dimensions of the operation
+      with the strides that its indexing map gives, unit dimensions dropped and
+      neighbours merged, so that a convolution's window is a descriptor with
+      overlapping strides. A base that changes is moved by `isa.td.add`.
+    - `scf.for` becomes a hardware loop; index arithmetic becomes scalar
+      instructions, computed ahead of the loops in which they don't change.
+    - Local buffers get places in SPM and ACC; a buffer of depth d has d slots
+      that its loop's iterations use in turn.
+    - Queues are ordered by semaphores where they touch the same local buffer
+      (include/tessera/Conversion/SyncPlan.h). Loop nests of a kernel overlap if
+      memory and semaphores suffice for all of them at once; else the queues are
+      joined between them.
+
+    ```mlir
+    %a = tile.alloc {depth = 2} : memref<8x16xf32, #tile.space<spm>>
+    tile.load %view to %a : ...
+    ```
+    becomes, in a loop,
+    ```mlir
+    isa.td.add td = t26, src = t2, ra = r11
+    isa.td.add td = t27, src = t3, ra = r10
+    isa.load dst = t27, src = t26 wait(s1 >= 1) signal(s0 += 1)
+    ```
+
+    It is an error, which names the kernel, if its buffers need more than the
+    architecture's SPM or ACC, if it needs more scalar registers or semaphores
+    than there are, if a body has an operation that the vector engine lacks, or
+    if an operand needs a descriptor of more than 6 dimensions.
+  }];
+  let dependentDialects = ["::tessera::isa::ISADialect"];
+}
+
+def VerifyISAProgramPass : ArchPass<"verify-isa-program"> {
+  let summary = "Prove the instructions of every kernel";
+  let description = [{
+    Executes each `isa.kernel` one instruction at a time, as the reference
+    semantics say, without data: control flow, scalars, descriptors and
+    semaphores, once for each core of the largest dispatch. It is an error if a
+    wait needs a later signal (the program could hang), if a semaphore overflows,
+    has two waiting queues or is not 0 at the end, or if a descriptor reaches
+    beyond SPM, ACC or, where a dispatch tells its size, an argument's buffer.
+    Programs of more than `max-steps` instructions are checked up to there.
+  }];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"edge\"",
+           "architecture: a preset, a path, or a file's text">,
+    Option<"maxSteps", "max-steps", "uint64_t", "2000000",
+           "instructions after which a program counts as good">];
+}
+
+def VerifyLoweredToISAPass : Pass<"verify-lowered-to-isa", "::mlir::ModuleOp"> {
+  let summary = "Check that only instructions and the device program are left";
+  let description = [{
+    A module holds `isa.kernel`s, `isa.map_program`s and a `device.program` that
+    gives each kernel as many buffers as it takes arguments. Each stray operation
+    is an error at its location.
+  }];
+}
+
+def PlanArenaPass : ArchPass<"plan-arena"> {
+  let summary = "Place the device program's buffers in its arena";
+  let description = [{
+    Gives each `device.alloc` its offset and the program its `arena` size.
+    Buffers that are not in use at the same time share memory; the arena must fit
+    the architecture's DRAM.
+
+    ```mlir
+    %t = device.alloc : !device.buffer<4096>
+    ```
+    becomes
+    ```mlir
+    %t = device.alloc at 0 : !device.buffer<4096>
+    ```
+  }];
+}
+
+#endif // TESSERA_CONVERSION_PASSES

@@ -1,0 +1,227 @@
+//===- BuildObject.cpp - The object of a compiled module ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/BuildObject.h"
+#include "ConstantData.h"
+#include "dialects/Device/DeviceDialect.h"
+#include "dialects/ISA/ISADialect.h"
+#include "tessera/Conversion/ISAToObject.h"
+#include "tessera/ISA/Packet.h"
+#include "tessera/Support/Bytes.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+#include <map>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Byte offsets of the address slots in packets (tessera/ISA/Packet.h).
+constexpr uint64_t kernelSlot = 8, argumentsSlot = 16, destinationSlot = 8,
+                   copySourceSlot = 16;
+
+class ObjectBuilder {
+public:
+  ObjectBuilder(ModuleOp module, const Architecture &arch)
+      : module(module), arch(arch) {}
+
+  Result<Object> build();
+
+private:
+  Status addKernels();
+  Status addProgram(device::ProgramOp program);
+  Status addPacketOf(Operation &op);
+  Status addDispatch(device::DispatchOp dispatch);
+
+  /// Appends a packet that starts when the earlier ones have completed, and a
+  /// relocation for each of its address slots.
+  void addPacket(isa::Packet packet,
+                 std::vector<std::pair<uint64_t, Reference>> slots);
+  Status error(Operation *op, std::string what) {
+    std::string location;
+    llvm::raw_string_ostream stream(location);
+    op->getLoc().print(stream);
+    return {StatusCode::ResourceExhausted, location + ": " + what};
+  }
+
+  ModuleOp module;
+  const Architecture &arch;
+  Object object;
+  ConstantData constants;
+  llvm::DenseMap<Value, Reference> buffers;
+  std::map<std::string, uint32_t> kernelNumbers;
+};
+
+} // namespace
+
+Status ObjectBuilder::addKernels() {
+  std::vector<isa::MapProgram> programs;
+  for (auto program : module.getOps<isa::MapProgramOp>())
+    TESSERA_RETURN_IF_ERROR(
+        isa::encode(program.getProgram(), object.mapPrograms));
+  for (auto kernel : module.getOps<isa::KernelOp>()) {
+    TESSERA_ASSIGN_OR_RETURN(KernelCode code, encodeKernel(kernel));
+    if (code.text.size() > arch.imemBytes)
+      return error(kernel,
+                   fmt::format("kernel '{}' has {} bytes of instructions; the "
+                               "instruction memory holds {}",
+                               code.name, code.text.size(), arch.imemBytes));
+    size_t descriptorBytes = code.descriptors.size() * isa::descriptorBytes;
+    if (descriptorBytes > arch.tdmemBytes)
+      return error(kernel,
+                   fmt::format("kernel '{}' has {} bytes of descriptors; the "
+                               "descriptor memory holds {}",
+                               code.name, descriptorBytes, arch.tdmemBytes));
+    kernelNumbers[code.name] = object.kernels.size();
+    object.kernels.push_back(std::move(code));
+  }
+  return Status::success();
+}
+
+static TensorSignature signatureOf(device::TensorAttr tensor, Value buffer) {
+  TensorSignature signature;
+  signature.name = tensor.getName().str();
+  signature.type = tensor.getType().str();
+  for (int64_t extent : tensor.getShape())
+    signature.shape.push_back(extent);
+  signature.bytes = cast<device::BufferType>(buffer.getType()).getBytes();
+  return signature;
+}
+
+void ObjectBuilder::addPacket(
+    isa::Packet packet, std::vector<std::pair<uint64_t, Reference>> slots) {
+  uint64_t at = object.commands.size();
+  packet.flags = isa::packetBarrier;
+  packet.id = at / isa::packetBytes;
+  auto bytes = isa::encode(packet);
+  object.commands.insert(object.commands.end(), bytes.begin(), bytes.end());
+  for (auto &[slot, target] : slots)
+    object.relocations.push_back(
+        {Relocation::Section::Commands, at + slot, target});
+}
+
+Status ObjectBuilder::addDispatch(device::DispatchOp dispatch) {
+  std::string name = dispatch.getKernel().str();
+  auto kernel = kernelNumbers.find(name);
+  if (kernel == kernelNumbers.end())
+    return error(dispatch, fmt::format("'{}' is no isa.kernel", name));
+  int32_t width = dispatch.getCores()[0], height = dispatch.getCores()[1];
+  if (uint32_t(width) > arch.cores.meshX || uint32_t(height) > arch.cores.meshY)
+    return error(dispatch,
+                 fmt::format("needs {} x {} cores; the mesh has {} x {}", width,
+                             height, arch.cores.meshX, arch.cores.meshY));
+  DispatchInfo info;
+  info.name = name;
+  for (Attribute node : dispatch.getNodes())
+    info.nodes.push_back(cast<StringAttr>(node).str());
+  info.packet = object.commands.size() / isa::packetBytes;
+  object.dispatches.push_back(std::move(info));
+
+  isa::DispatchPacket packet;
+  packet.numArguments = dispatch.getBuffers().size();
+  packet.width = width;
+  packet.height = height;
+  uint64_t arguments = object.args.size();
+  for (Value buffer : dispatch.getBuffers()) {
+    object.relocations.push_back(
+        {Relocation::Section::Args, object.args.size(), buffers[buffer]});
+    object.args.resize(object.args.size() + 8);
+  }
+  std::vector<std::pair<uint64_t, Reference>> slots;
+  slots.push_back({kernelSlot, {SymbolKind::Kernel, kernel->second, 0}});
+  if (packet.numArguments > 0)
+    slots.push_back({argumentsSlot, {SymbolKind::Args, 0, arguments}});
+  addPacket({0, 0, packet}, std::move(slots));
+  return Status::success();
+}
+
+Status ObjectBuilder::addPacketOf(Operation &op) {
+  return llvm::TypeSwitch<Operation *, Status>(&op)
+      .Case<device::ConstantOp>([&](device::ConstantOp constant) -> Status {
+        auto offset = constants.add(constant.getValue());
+        if (!offset)
+          return error(&op, "the constant's contents are not there");
+        buffers[constant.getBuffer()] = {SymbolKind::Rodata, 0, *offset};
+        return Status::success();
+      })
+      .Case<device::AllocOp>([&](device::AllocOp alloc) -> Status {
+        if (!alloc.getOffset())
+          return error(&op, "the buffer has no place yet; run plan-arena");
+        buffers[alloc.getBuffer()] = {SymbolKind::Arena, 0, *alloc.getOffset()};
+        return Status::success();
+      })
+      .Case<device::DispatchOp>(
+          [&](device::DispatchOp dispatch) { return addDispatch(dispatch); })
+      .Case<device::CopyOp>([&](device::CopyOp copy) {
+        isa::CopyPacket packet;
+        packet.size = copy.getSource().getType().getBytes();
+        addPacket({0, 0, packet},
+                  {{destinationSlot, buffers[copy.getTarget()]},
+                   {copySourceSlot, buffers[copy.getSource()]}});
+        return Status::success();
+      })
+      .Case<device::FillOp>([&](device::FillOp fill) {
+        isa::FillPacket packet;
+        packet.size = fill.getBuffer().getType().getBytes();
+        packet.pattern = fill.getPattern();
+        addPacket({0, 0, packet},
+                  {{destinationSlot, buffers[fill.getBuffer()]}});
+        return Status::success();
+      })
+      .Case<device::ReturnOp>([](auto) { return Status::success(); })
+      .Default([&](Operation *) { return error(&op, "is no packet"); });
+}
+
+Status ObjectBuilder::addProgram(device::ProgramOp program) {
+  for (auto [index, attribute] : llvm::enumerate(program.getInputs())) {
+    Value buffer = program.getInput(index);
+    object.inputs.push_back(
+        signatureOf(cast<device::TensorAttr>(attribute), buffer));
+    buffers[buffer] = {SymbolKind::Input, uint32_t(index), 0};
+  }
+  for (auto [index, attribute] : llvm::enumerate(program.getOutputs())) {
+    Value buffer = program.getOutput(index);
+    object.outputs.push_back(
+        signatureOf(cast<device::TensorAttr>(attribute), buffer));
+    buffers[buffer] = {SymbolKind::Output, uint32_t(index), 0};
+  }
+  object.arenaBytes = program.getArenaBytes().value_or(0);
+  for (Operation &op : program.getBody().front())
+    TESSERA_RETURN_IF_ERROR(addPacketOf(op));
+  return Status::success();
+}
+
+Result<Object> ObjectBuilder::build() {
+  object.toolVersion = TESSERA_VERSION;
+  object.architectureName = arch.name;
+  object.isaHash = arch.isaHash();
+  object.timingHash = arch.timingHash();
+  TESSERA_RETURN_IF_ERROR(addKernels());
+  auto programs = llvm::to_vector(module.getOps<device::ProgramOp>());
+  if (programs.size() != 1)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("the module has {} device programs; an object has "
+                    "exactly one",
+                    programs.size()));
+  TESSERA_RETURN_IF_ERROR(addProgram(programs.front()));
+  object.rodata = constants.takeBytes();
+  // Arguments and packets were made together; the object wants the sections one
+  // after the other.
+  llvm::sort(object.relocations, [](const Relocation &a, const Relocation &b) {
+    return std::pair(a.section, a.offset) < std::pair(b.section, b.offset);
+  });
+  if (Status status = verifyObject(object); !status.ok())
+    return status.withContext("the compiler made a malformed object");
+  return std::move(object);
+}
+
+Result<Object> tessera::buildObject(ModuleOp module, const Architecture &arch) {
+  return ObjectBuilder(module, arch).build();
+}

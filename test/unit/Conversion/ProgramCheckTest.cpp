@@ -1,0 +1,171 @@
+//===- ProgramCheckTest.cpp -----------------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/ProgramCheck.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using isa::Instruction;
+using isa::Opcode;
+using isa::Queue;
+using testing::HasSubstr;
+
+namespace {
+
+Instruction inst(Opcode opcode, std::vector<int64_t> fields = {},
+                 std::vector<isa::SemaphoreStep> waits = {},
+                 std::vector<isa::SemaphoreStep> signals = {}) {
+  Instruction result;
+  result.opcode = opcode;
+  std::copy(fields.begin(), fields.end(), result.fields.begin());
+  std::copy(waits.begin(), waits.end(), result.waits.begin());
+  std::copy(signals.begin(), signals.end(), result.signals.begin());
+  return result;
+}
+
+isa::Descriptor descriptor(isa::Space space, uint32_t extent,
+                           uint64_t base = 0) {
+  isa::Descriptor td;
+  td.space = space;
+  td.rank = 1;
+  td.extents[0] = extent;
+  td.strides[0] = 1;
+  td.base = base;
+  return td;
+}
+
+class ProgramCheckTest : public testing::Test {
+protected:
+  ProgramCheckTest() {
+    options.spmBytes = 1024;
+    options.accBytes = 256;
+    options.argumentBytes = {4096};
+  }
+  std::string check(std::vector<Instruction> program,
+                    std::vector<isa::Descriptor> descriptors = {}) {
+    program.push_back(inst(Opcode::HALT));
+    result = checkProgram(program, descriptors, mapPrograms, options);
+    return result.status.message();
+  }
+  ProgramCheckOptions options;
+  ProgramCheckResult result;
+  std::vector<isa::MapProgram> mapPrograms;
+};
+
+const int64_t mx = int64_t(Queue::Mx), vx = int64_t(Queue::Vx);
+
+} // namespace
+
+TEST_F(ProgramCheckTest, BalancedSemaphoresPass) {
+  EXPECT_EQ(check({inst(Opcode::LOOP, {0, 3, 2}),
+                   inst(Opcode::SIGNAL, {mx}, {}, {{0, 1}}),
+                   inst(Opcode::WAIT, {vx}, {{0, 1}})}),
+            "");
+}
+
+TEST_F(ProgramCheckTest, WaitForALaterSignalIsADeadlock) {
+  EXPECT_THAT(check({inst(Opcode::WAIT, {vx}, {{0, 1}}),
+                     inst(Opcode::SIGNAL, {mx}, {}, {{0, 1}})}),
+              HasSubstr("deadlock: waits for s0 >= 1, which is 0"));
+  EXPECT_EQ(result.instruction, 0u);
+}
+
+TEST_F(ProgramCheckTest, SemaphoreLeftAtHalt) {
+  EXPECT_EQ(check({inst(Opcode::SIGNAL, {mx}, {}, {{5, 2}})}),
+            "semaphore s5 is 2 at halt");
+}
+
+TEST_F(ProgramCheckTest, SemaphoreHasOneWaiter) {
+  EXPECT_EQ(check({inst(Opcode::SIGNAL, {mx}, {}, {{0, 2}}),
+                   inst(Opcode::WAIT, {vx}, {{0, 1}}),
+                   inst(Opcode::WAIT, {mx}, {{0, 1}})}),
+            "two queues wait on semaphore s0");
+}
+
+TEST_F(ProgramCheckTest, SemaphoreOverflows) {
+  EXPECT_EQ(check({inst(Opcode::LOOP, {0, 65, 1}),
+                   inst(Opcode::SIGNAL, {mx}, {}, {{0, 1023}})}),
+            "semaphore s0 overflows");
+}
+
+TEST_F(ProgramCheckTest, SemaphoreBeyondTheArchitecture) {
+  options.semaphores = 4;
+  EXPECT_EQ(check({inst(Opcode::SIGNAL, {mx}, {}, {{4, 1}})}),
+            "semaphore s4 does not exist");
+}
+
+TEST_F(ProgramCheckTest, DescriptorOutOfBoundsInALaterIteration) {
+  // Base 0, 512, 1024: the third reaches beyond SPM.
+  std::vector<Instruction> program{
+      inst(Opcode::TDLOAD, {0, 0}), inst(Opcode::LOOP, {1, 2, 3}),
+      inst(Opcode::MULI, {2, 1, 512}), inst(Opcode::TDADD, {1, 0, 2}),
+      inst(Opcode::FILL, {1, 0})};
+  std::vector<isa::Descriptor> descriptors{descriptor(isa::Space::Spm, 128)};
+  EXPECT_EQ(check(program, descriptors), "");
+  program[1] = inst(Opcode::LOOP, {1, 3, 3});
+  EXPECT_EQ(check(program, descriptors),
+            "t1 reaches bytes 1024 to 1535 of SPM, which has 1024");
+  EXPECT_EQ(result.instruction, 4u);
+}
+
+TEST_F(ProgramCheckTest, ArgumentOutOfBounds) {
+  std::vector<Instruction> program{
+      inst(Opcode::TDLOAD, {0, 0}), inst(Opcode::TDLOAD, {1, 1}),
+      inst(Opcode::LDARG, {0, 0}), inst(Opcode::TDADD, {2, 0, 0}),
+      inst(Opcode::LOAD, {1, 2})};
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Global, 16, 4032),
+                            descriptor(isa::Space::Spm, 16)}),
+            "");
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Global, 16, 4036),
+                            descriptor(isa::Space::Spm, 16)}),
+            "t2 reaches bytes 4036 to 4099 of argument 0, which has 4096");
+}
+
+TEST_F(ProgramCheckTest, UnsetDescriptor) {
+  EXPECT_EQ(check({inst(Opcode::FILL, {3, 0})}),
+            "descriptor register t3 is not set");
+}
+
+TEST_F(ProgramCheckTest, MapUsesTheOperandsOfItsProgram) {
+  isa::MapProgram program;
+  program.inputs = 1;
+  mapPrograms.push_back(program);
+  // in1 .. in3 and out1 are 0 and t0 is not set: not used.
+  Instruction map = inst(Opcode::MAP);
+  map.fields[isa::map::in0] = 1;
+  map.fields[isa::map::out0] = 1;
+  std::vector<isa::Descriptor> descriptors{descriptor(isa::Space::Acc, 64)};
+  EXPECT_EQ(check({inst(Opcode::TDLOAD, {1, 0}), map}, descriptors), "");
+  mapPrograms[0].inputs = 2;
+  EXPECT_EQ(check({inst(Opcode::TDLOAD, {1, 0}), map}, descriptors),
+            "descriptor register t0 is not set");
+}
+
+TEST_F(ProgramCheckTest, LoopFromRegisterMayBeEmpty) {
+  // Core 1 of 2 has no iteration.
+  std::vector<Instruction> program{
+      inst(Opcode::COREID, {0}), inst(Opcode::LI, {1, 1}),
+      inst(Opcode::SUB, {1, 1, 0}), inst(Opcode::LOOPR, {2, 1, 1}),
+      inst(Opcode::SIGNAL, {mx}, {}, {{0, 1}})};
+  options.numCores = 2;
+  options.coreIndex = 1;
+  EXPECT_EQ(check(program), "");
+  options.coreIndex = 0;
+  EXPECT_EQ(check(program), "semaphore s0 is 1 at halt");
+}
+
+TEST_F(ProgramCheckTest, EndlessLoopIsGivenUp) {
+  options.maxSteps = 1000;
+  EXPECT_EQ(check({inst(Opcode::JUMP, {0})}), "");
+  EXPECT_FALSE(result.finished);
+}
+
+TEST_F(ProgramCheckTest, DivisionByZero) {
+  EXPECT_EQ(check({inst(Opcode::LI, {0, 7}), inst(Opcode::DIVU, {0, 0, 1})}),
+            "division by zero");
+}
