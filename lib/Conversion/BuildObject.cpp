@@ -8,12 +8,9 @@
 #include "tessera/Conversion/BuildObject.h"
 #include "ConstantData.h"
 #include "dialects/Device/DeviceDialect.h"
-#include "dialects/ISA/ISADialect.h"
 #include "tessera/Conversion/ISAToObject.h"
 #include "tessera/ISA/Packet.h"
-#include "tessera/Support/Bytes.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 #include <map>
 
@@ -43,11 +40,9 @@ private:
   /// relocation for each of its address slots.
   void addPacket(isa::Packet packet,
                  std::vector<std::pair<uint64_t, Reference>> slots);
-  Status error(Operation *op, std::string what) {
-    std::string location;
-    llvm::raw_string_ostream stream(location);
-    op->getLoc().print(stream);
-    return {StatusCode::ResourceExhausted, location + ": " + what};
+  static Status error(Operation *op, std::string what) {
+    return {StatusCode::InvalidArgument,
+            describeLocation(op->getLoc()) + ": " + what};
   }
 
   ModuleOp module;
@@ -61,25 +56,21 @@ private:
 } // namespace
 
 Status ObjectBuilder::addKernels() {
-  std::vector<isa::MapProgram> programs;
-  for (auto program : module.getOps<isa::MapProgramOp>())
-    TESSERA_RETURN_IF_ERROR(
-        isa::encode(program.getProgram(), object.mapPrograms));
-  for (auto kernel : module.getOps<isa::KernelOp>()) {
-    TESSERA_ASSIGN_OR_RETURN(KernelCode code, encodeKernel(kernel));
+  TESSERA_ASSIGN_OR_RETURN(object, encodeKernels(module, arch));
+  for (auto [number, code] : llvm::enumerate(object.kernels)) {
+    auto tooLarge = [&](const char *what, size_t bytes, uint64_t available) {
+      return Status(
+          StatusCode::ResourceExhausted,
+          fmt::format("kernel '{}' has {} bytes of {}s; the core's {} "
+                      "memory holds {}",
+                      code.name, bytes, what, what, available));
+    };
     if (code.text.size() > arch.imemBytes)
-      return error(kernel,
-                   fmt::format("kernel '{}' has {} bytes of instructions; the "
-                               "instruction memory holds {}",
-                               code.name, code.text.size(), arch.imemBytes));
+      return tooLarge("instruction", code.text.size(), arch.imemBytes);
     size_t descriptorBytes = code.descriptors.size() * isa::descriptorBytes;
     if (descriptorBytes > arch.tdmemBytes)
-      return error(kernel,
-                   fmt::format("kernel '{}' has {} bytes of descriptors; the "
-                               "descriptor memory holds {}",
-                               code.name, descriptorBytes, arch.tdmemBytes));
-    kernelNumbers[code.name] = object.kernels.size();
-    object.kernels.push_back(std::move(code));
+      return tooLarge("descriptor", descriptorBytes, arch.tdmemBytes);
+    kernelNumbers[code.name] = number;
   }
   return Status::success();
 }
@@ -198,11 +189,8 @@ Status ObjectBuilder::addProgram(device::ProgramOp program) {
 }
 
 Result<Object> ObjectBuilder::build() {
-  object.toolVersion = TESSERA_VERSION;
-  object.architectureName = arch.name;
-  object.isaHash = arch.isaHash();
-  object.timingHash = arch.timingHash();
   TESSERA_RETURN_IF_ERROR(addKernels());
+  object.toolVersion = TESSERA_VERSION;
   auto programs = llvm::to_vector(module.getOps<device::ProgramOp>());
   if (programs.size() != 1)
     return Status(
