@@ -69,7 +69,7 @@ public:
   Status writeMemory(isa::PhysicalSpace space, uint64_t address,
                      std::span<const std::byte> data);
 
-  /// A write takes effect after the host link's latency; reads cost no time.
+  /// Registers change at once; a doorbell is heard after the host link's latency.
   Status mmioWrite(uint64_t offset, uint64_t value);
   Result<uint64_t> mmioRead(uint64_t offset);
 

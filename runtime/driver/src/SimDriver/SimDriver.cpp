@@ -1,0 +1,98 @@
+//===- SimDriver.cpp - The simulator behind the driver interface -*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/driver/SimDriver.h"
+
+namespace tessera::driver {
+
+SimDriver::SimDriver(const Architecture &arch, const sim::DeviceOptions &options)
+    : simulated(std::make_unique<sim::Device>(arch, options)) {}
+SimDriver::~SimDriver() = default;
+
+// Immutable for the device's life: no lock.
+const Architecture &SimDriver::architecture() const { return simulated->architecture(); }
+std::span<std::byte> SimDriver::hostMemory() { return simulated->hostMemory(); }
+uint64_t SimDriver::memorySize(isa::PhysicalSpace space) const {
+  return simulated->memorySize(space);
+}
+
+Status SimDriver::readMemory(isa::PhysicalSpace space, uint64_t address,
+                             std::span<std::byte> data) {
+  std::lock_guard lock(mutex);
+  return simulated->readMemory(space, address, data);
+}
+
+Status SimDriver::writeMemory(isa::PhysicalSpace space, uint64_t address,
+                              std::span<const std::byte> data) {
+  std::lock_guard lock(mutex);
+  return simulated->writeMemory(space, address, data);
+}
+
+Status SimDriver::mmioWrite(uint64_t offset, uint64_t value) {
+  std::lock_guard lock(mutex);
+  return simulated->mmioWrite(offset, value);
+}
+
+Result<uint64_t> SimDriver::mmioRead(uint64_t offset) {
+  std::lock_guard lock(mutex);
+  return simulated->mmioRead(offset);
+}
+
+Time SimDriver::now() const {
+  std::lock_guard lock(mutex);
+  return simulated->now();
+}
+
+Progress SimDriver::advance(Time deadline) {
+  std::lock_guard lock(mutex);
+  switch (simulated->advance(deadline)) {
+  case sim::StopReason::Interrupted:
+    return Progress::Interrupted;
+  case sim::StopReason::Deadline:
+    return Progress::Deadline;
+  case sim::StopReason::Quiescent:
+    break;
+  }
+  return Progress::Quiescent;
+}
+
+static Interrupt::Kind kindOf(sim::DeviceInterrupt::Kind kind) {
+  switch (kind) {
+  case sim::DeviceInterrupt::Kind::Packet:
+    return Interrupt::Kind::Packet;
+  case sim::DeviceInterrupt::Kind::Fault:
+    return Interrupt::Kind::Fault;
+  case sim::DeviceInterrupt::Kind::SemaphoreSignal:
+    break;
+  }
+  return Interrupt::Kind::SemaphoreSignal;
+}
+
+std::vector<Interrupt> SimDriver::takeInterrupts() {
+  std::lock_guard lock(mutex);
+  std::vector<Interrupt> result;
+  for (const sim::DeviceInterrupt &i : simulated->takeInterrupts())
+    result.push_back({kindOf(i.kind), i.queue, i.payload, i.time});
+  return result;
+}
+
+Status SimDriver::armSemaphore(uint32_t semaphore, uint64_t value) {
+  std::lock_guard lock(mutex);
+  return simulated->armSemaphore(semaphore, value);
+}
+
+Result<std::vector<std::byte>> SimDriver::save() {
+  std::lock_guard lock(mutex);
+  return simulated->save();
+}
+
+Status SimDriver::restore(std::span<const std::byte> snapshot) {
+  std::lock_guard lock(mutex);
+  return simulated->restore(snapshot);
+}
+
+} // namespace tessera::driver

@@ -1,0 +1,260 @@
+//===- Device.cpp - The simulated accelerator -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/sim/Device.h"
+#include "core/CoreState.h"
+#include "cp/CommandProcessor.h"
+#include "tessera/ISA/Mmio.h"
+#include "tessera/Support/Hash.h"
+#include <fmt/format.h>
+
+namespace tessera::sim {
+
+namespace mmio = isa::mmio;
+
+/// "TSRSNAP" and the format's version.
+static constexpr uint64_t snapshotMagic = 0x0150'414e'5352'5354;
+static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1) << 32; // "TSR", ISA 1
+
+struct Device::Impl {
+  Impl(const Architecture &arch, const DeviceOptions &options)
+      : arch(arch), options(options), clock(arch.clockGhz), noc(this->arch),
+        memorySystem(this->arch, clock, events, noc),
+        memory(this->arch, options.hostMemoryBytes),
+        mmu(this->arch, clock, events, memorySystem, memory, noc.cpNode()),
+        services{this->arch, this->options, clock, events, noc, memorySystem, mmu, memory},
+        cp(services) {
+    std::vector<Core *> pointers;
+    for (uint32_t i = 0; i < this->arch.cores.count; ++i) {
+      cores.push_back(std::make_unique<Core>(services, i, cp));
+      pointers.push_back(cores.back().get());
+    }
+    cp.attach(std::move(pointers));
+  }
+
+  void reset() {
+    cp.reset();
+    for (auto &core : cores)
+      core->abort();
+    mmu.invalidate();
+  }
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, events, noc, memorySystem, mmu, memory, cp);
+    for (auto &core : cores)
+      fields(ar, *core);
+  }
+
+  void writeHeader(ByteWriter &out) const {
+    out.write(snapshotMagic);
+    out.write(arch.isaHash());
+    out.write(arch.timingHash());
+    out.write(uint8_t(options.timingOnly));
+    out.write(options.seed);
+    out.write(options.hostMemoryBytes);
+  }
+
+  const Architecture arch;
+  const DeviceOptions options;
+  Clock clock;
+  EventQueue events;
+  Noc noc;
+  MemorySystem memorySystem;
+  PhysicalMemory memory;
+  Mmu mmu;
+  Services services;
+  CommandProcessor cp;
+  std::vector<std::unique_ptr<Core>> cores;
+};
+
+Device::Device(const Architecture &arch, const DeviceOptions &options)
+    : impl(std::make_unique<Impl>(arch, options)) {}
+Device::~Device() = default;
+
+const Architecture &Device::architecture() const { return impl->arch; }
+const DeviceOptions &Device::options() const { return impl->options; }
+
+//===----------------------------------------------------------------------===//
+// Memory and registers
+//===----------------------------------------------------------------------===//
+
+std::span<std::byte> Device::hostMemory() { return impl->memory.host(); }
+
+uint64_t Device::memorySize(isa::PhysicalSpace space) const {
+  return impl->memory.size(space);
+}
+
+static Status outside(const PhysicalMemory &memory, isa::PhysicalSpace space,
+                      uint64_t address, uint64_t bytes) {
+  static constexpr const char *names[] = {"DRAM", "shared SRAM", "host memory"};
+  return Status(StatusCode::BusError,
+                fmt::format("{} bytes at {:#x} are beyond the {} bytes of {}", bytes, address,
+                            memory.size(space), names[size_t(space) % 3]));
+}
+
+Status Device::readMemory(isa::PhysicalSpace space, uint64_t address,
+                          std::span<std::byte> data) {
+  if (!impl->memory.contains(space, address, data.size()))
+    return outside(impl->memory, space, address, data.size());
+  impl->memory.read(space, address, data.data(), data.size());
+  return Status::success();
+}
+
+Status Device::writeMemory(isa::PhysicalSpace space, uint64_t address,
+                           std::span<const std::byte> data) {
+  if (!impl->memory.contains(space, address, data.size()))
+    return outside(impl->memory, space, address, data.size());
+  impl->memory.write(space, address, data.data(), data.size());
+  if (space == isa::PhysicalSpace::Dram)
+    impl->mmu.dramWritten(address, data.size());
+  return Status::success();
+}
+
+Status Device::mmioWrite(uint64_t offset, uint64_t value) {
+  if (offset == mmio::reset) {
+    if (value & 1)
+      impl->reset();
+    return Status::success();
+  }
+  return impl->cp.writeRegister(offset, value);
+}
+
+Result<uint64_t> Device::mmioRead(uint64_t offset) {
+  if (offset == mmio::deviceId)
+    return deviceIdValue;
+  if (offset == mmio::deviceTime)
+    return impl->events.now();
+  return impl->cp.readRegister(offset);
+}
+
+Status Device::armSemaphore(uint32_t semaphore, uint64_t value) {
+  return impl->cp.armSemaphore(semaphore, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+Time Device::now() const { return impl->events.now(); }
+
+StopReason Device::advance(Time deadline) {
+  EventQueue &events = impl->events;
+  while (impl->cp.interrupts.empty()) {
+    if (events.empty())
+      return StopReason::Quiescent;
+    if (events.nextTime() > deadline) {
+      events.passTo(std::max(deadline, events.now()));
+      return StopReason::Deadline;
+    }
+    events.executeNext();
+  }
+  return StopReason::Interrupted;
+}
+
+bool Device::step() {
+  if (impl->events.empty())
+    return false;
+  impl->events.executeNext();
+  return true;
+}
+
+std::vector<DeviceInterrupt> Device::takeInterrupts() {
+  return std::exchange(impl->cp.interrupts, {});
+}
+
+//===----------------------------------------------------------------------===//
+// Snapshots
+//===----------------------------------------------------------------------===//
+
+std::vector<std::byte> Device::save() {
+  ByteWriter out;
+  impl->writeHeader(out);
+  Saver saver(out);
+  impl->serialize(saver);
+  out.write(hashBytes(std::as_const(out).bytes()));
+  std::vector<uint8_t> bytes = out.take();
+  std::vector<std::byte> result(bytes.size());
+  std::memcpy(result.data(), bytes.data(), bytes.size());
+  return result;
+}
+
+Status Device::restore(std::span<const std::byte> snapshot) {
+  if (snapshot.size() < sizeof(uint64_t))
+    return Status(StatusCode::InvalidArgument, "the snapshot is empty");
+  std::span<const std::byte> body = snapshot.first(snapshot.size() - sizeof(uint64_t));
+  if (hashBytes(body) != loadLittleEndian<uint64_t>(snapshot.data() + body.size()))
+    return Status(StatusCode::InvalidArgument, "the snapshot's checksum is wrong");
+  ByteWriter expected;
+  impl->writeHeader(expected);
+  size_t headerBytes = expected.size();
+  if (body.size() < headerBytes ||
+      std::memcmp(body.data(), expected.bytes().data(), headerBytes) != 0)
+    return Status(StatusCode::FailedPrecondition,
+                  fmt::format("the snapshot is not of a device of architecture {} with these "
+                              "options",
+                              impl->arch.name));
+  ByteReader in(body.subspan(headerBytes));
+  Loader loader(in);
+  impl->serialize(loader);
+  if (loader.ok() && in.remaining() == 0)
+    return Status::success();
+  impl->reset();
+  impl->memory.clear();
+  return Status(StatusCode::InvalidArgument, "the snapshot is malformed");
+}
+
+//===----------------------------------------------------------------------===//
+// Observation
+//===----------------------------------------------------------------------===//
+
+Statistics Device::statistics() {
+  Statistics s;
+  s.timeFs = impl->events.now();
+  s.cycles = impl->services.now();
+  s.events = impl->events.executed();
+  for (auto &core : impl->cores) {
+    s.cores.push_back(core->statistics());
+    s.dramBytesRead += s.cores.back().dramBytesRead;
+    s.dramBytesWritten += s.cores.back().dramBytesWritten;
+  }
+  const Traffic &cpTraffic = impl->memorySystem.traffic(impl->arch.cores.count);
+  s.dramBytesRead += cpTraffic.dramRead;
+  s.dramBytesWritten += cpTraffic.dramWritten;
+  s.sharedBytesRead = impl->memorySystem.sharedBytesRead;
+  s.sharedBytesWritten = impl->memorySystem.sharedBytesWritten;
+  s.hostBytesRead = impl->memorySystem.hostBytesRead;
+  s.hostBytesWritten = impl->memorySystem.hostBytesWritten;
+  s.nocByteHops = impl->noc.byteHops();
+  s.tlbHits = impl->mmu.hits;
+  s.tlbMisses = impl->mmu.misses;
+  s.pageWalks = impl->mmu.walks;
+  s.packets = impl->cp.packetsDone;
+  s.dispatches = impl->cp.dispatchRecords;
+  s.commandBuffers = impl->cp.commandBufferRecords;
+  return s;
+}
+
+void Device::setTraceObserver(TraceObserver *observer) {
+  impl->services.observer = observer;
+}
+
+std::vector<std::string> Device::explainWaits() const {
+  std::vector<std::string> lines;
+  impl->cp.explainWaits(lines);
+  for (const auto &core : impl->cores)
+    core->explainWaits(lines);
+  return lines;
+}
+
+uint64_t Device::memoryHash() const {
+  uint64_t hash = impl->memory.hash();
+  for (const auto &core : impl->cores)
+    hash = core->memoryHash(hash);
+  return hash;
+}
+
+} // namespace tessera::sim

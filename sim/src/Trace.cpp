@@ -1,0 +1,93 @@
+//===- Trace.cpp - Chrome trace JSON ----------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/sim/Trace.h"
+#include "tessera/ISA/Instruction.h"
+#include <fmt/format.h>
+#include <iterator>
+
+namespace tessera::sim {
+
+void ChromeTraceWriter::event(const TraceEvent &event) {
+  if (events.size() >= capacity)
+    ++droppedEvents;
+  else
+    events.push_back(event);
+}
+
+/// Time in the format's unit, microseconds, exactly.
+static std::string microseconds(uint64_t fs) {
+  return fmt::format("{}.{:09}", fs / 1'000'000'000, fs % 1'000'000'000);
+}
+
+/// Dispatches have a thread of their own beside the engines'.
+static constexpr unsigned dispatchThread = numEngines;
+
+std::string ChromeTraceWriter::json() const {
+  std::string out = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":";
+  out += fmt::format("{}}},\"traceEvents\":[", droppedEvents);
+  bool first = true;
+  auto line = [&](const std::string &text) {
+    out += first ? "\n" : ",\n";
+    out += text;
+    first = false;
+  };
+  uint32_t cores = 0;
+  for (const TraceEvent &e : events)
+    cores = std::max(cores, e.core + 1);
+  for (uint32_t core = 0; core < cores; ++core) {
+    line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"args\":{{\"name\":"
+                     "\"core {}\"}}}}",
+                     core, core));
+    for (unsigned t = 0; t <= numEngines; ++t)
+      line(fmt::format("{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},"
+                       "\"args\":{{\"name\":\"{}\"}}}}",
+                       core, t, t == dispatchThread ? "dispatch" : engineName(Engine(t))));
+  }
+  for (const TraceEvent &e : events) {
+    std::string ts = microseconds(e.timeFs);
+    const isa::InstInfo *info = isa::lookupInst(e.opcode);
+    std::string_view mnemonic = info ? info->mnemonic : "?";
+    switch (e.kind) {
+    case TraceEvent::Kind::DispatchBegin:
+    case TraceEvent::Kind::DispatchEnd:
+      line(fmt::format("{{\"ph\":\"{}\",\"name\":\"dispatch {}\",\"pid\":{},\"tid\":{},"
+                       "\"ts\":{}}}",
+                       e.kind == TraceEvent::Kind::DispatchBegin ? "B" : "E", e.value, e.core,
+                       dispatchThread, ts));
+      break;
+    case TraceEvent::Kind::InstructionBegin:
+    case TraceEvent::Kind::InstructionEnd:
+      // Instructions of an engine overlap: asynchronous events, one per pc.
+      line(fmt::format("{{\"ph\":\"{}\",\"cat\":\"{}\",\"name\":\"{}\",\"id\":{},\"pid\":{},"
+                       "\"tid\":{},\"ts\":{},\"args\":{{\"pc\":{}}}}}",
+                       e.kind == TraceEvent::Kind::InstructionBegin ? "b" : "e",
+                       engineName(e.engine), mnemonic, e.pc, e.core, unsigned(e.engine), ts,
+                       e.pc));
+      break;
+    case TraceEvent::Kind::Semaphore:
+      line(fmt::format("{{\"ph\":\"C\",\"name\":\"s{}\",\"pid\":{},\"ts\":{},\"args\":{{"
+                       "\"value\":{}}}}}",
+                       e.id, e.core, ts, e.value));
+      break;
+    case TraceEvent::Kind::Timeline:
+      line(fmt::format("{{\"ph\":\"C\",\"name\":\"timeline {}\",\"pid\":0,\"ts\":{},\"args\":{{"
+                       "\"value\":{}}}}}",
+                       e.id, ts, e.value));
+      break;
+    case TraceEvent::Kind::Mark:
+      line(fmt::format("{{\"ph\":\"i\",\"s\":\"t\",\"name\":\"mark {}\",\"pid\":{},\"tid\":{},"
+                       "\"ts\":{}}}",
+                       e.value, e.core, unsigned(e.engine), ts));
+      break;
+    }
+  }
+  out += "\n]}\n";
+  return out;
+}
+
+} // namespace tessera::sim

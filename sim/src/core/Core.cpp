@@ -1,0 +1,381 @@
+//===- Core.cpp - One core --------------------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Core.h"
+#include "core/CoreState.h"
+#include "tessera/Support/Hash.h"
+#include <fmt/format.h>
+
+namespace tessera::sim {
+
+static constexpr uint32_t maxSemaphoreValue = 65535;
+
+StallCause waitFor(Engine engine) {
+  return StallCause(unsigned(StallCause::WaitSequencer) + unsigned(engine));
+}
+
+//===----------------------------------------------------------------------===//
+// Unit
+//===----------------------------------------------------------------------===//
+
+Unit::Unit(Core &core, Engine kind)
+    : core(core), kind(kind), self(core.services.events.add(*this)) {}
+
+void Unit::post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload) {
+  Event event;
+  event.time = core.services.clock.at(cycle);
+  event.phase = phase;
+  event.component = self;
+  event.code = code;
+  event.epoch = core.epoch;
+  event.payload = payload;
+  core.services.events.post(event);
+}
+
+void Unit::wake(Cycle cycle) {
+  if (wakeAt <= cycle)
+    return;
+  wakeAt = cycle;
+  post(cycle, Phase::Start, Step);
+}
+
+bool Unit::accept(const Event &event) {
+  if (event.epoch != core.epoch)
+    return false;
+  if (event.code != Step)
+    return true;
+  Cycle now = core.services.now();
+  if (now == wakeAt) { // else an earlier request took its place
+    wakeAt = never;
+    step(now);
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// QueueEngine
+//===----------------------------------------------------------------------===//
+
+QueueEngine::QueueEngine(Core &core, Engine kind)
+    : Unit(core, kind), depth(std::max(1u, core.services.arch.queueDepth)) {}
+
+void QueueEngine::push(const QueueEntry &entry) {
+  queue.push_back(entry);
+  if (queue.size() == 1)
+    wake(entry.visible);
+}
+
+bool QueueEngine::headReady(Cycle now) {
+  if (queue.empty())
+    return false;
+  const QueueEntry &entry = queue.front();
+  Cycle earliest = std::max(entry.visible, nextStart);
+  if (earliest > now) {
+    wake(earliest);
+    return false;
+  }
+  if (taken)
+    return true;
+  bool waited = waiting;
+  StallCause cause = core.waitCause(entry.waits);
+  if (!core.take(entry.waits, kind, entry.pc)) {
+    waiting = core.running();
+    return false;
+  }
+  // Only now it is known whose signal was the last one missing.
+  if (waited && account.openCause() >= StallCause::WaitSequencer &&
+      account.openCause() <= StallCause::WaitVector)
+    account.resolve(cause);
+  waiting = false;
+  taken = true;
+  return true;
+}
+
+QueueEntry QueueEngine::pop(Cycle now) {
+  QueueEntry entry = queue.front();
+  queue.pop_front();
+  taken = false;
+  core.unit(Engine::Sequencer).wake(now);
+  core.trace(TraceEvent::Kind::InstructionBegin, kind, entry.opcode, entry.pc);
+  return entry;
+}
+
+void QueueEngine::resetQueue() {
+  queue.clear();
+  waiting = taken = false;
+  nextStart = 0;
+  forgetWake();
+}
+
+//===----------------------------------------------------------------------===//
+// Core
+//===----------------------------------------------------------------------===//
+
+Core::Core(Services &services, uint32_t index, CoreListener &listener)
+    : services(services), index(index), spm(services.arch.spm.bytes),
+      acc(services.arch.acc.bytes),
+      semaphores(std::min(services.arch.semaphores, isa::maxSemaphores)),
+      listener(listener) {
+  loader = std::make_unique<CodeLoader>(*this);
+  sequencer = std::make_unique<Sequencer>(*this);
+  load = std::make_unique<DmaEngine>(*this, Engine::Load);
+  store = std::make_unique<DmaEngine>(*this, Engine::Store);
+  matrix = std::make_unique<MatrixEngine>(*this);
+  vector = std::make_unique<VectorEngine>(*this);
+}
+
+Core::~Core() = default;
+
+Unit &Core::unit(Engine kind) {
+  if (kind == Engine::Sequencer)
+    return *sequencer;
+  return engine(kind);
+}
+
+QueueEngine &Core::engine(Engine kind) {
+  switch (kind) {
+  case Engine::Load:
+    return *load;
+  case Engine::Store:
+    return *store;
+  case Engine::Matrix:
+    return *matrix;
+  default:
+    return *vector;
+  }
+}
+
+static constexpr std::array<Engine, numEngines> allEngines = {
+    Engine::Sequencer, Engine::Load, Engine::Store, Engine::Matrix, Engine::Vector};
+
+void Core::begin(CoreTask newTask) {
+  assert(!isRunning && "a core runs one kernel at a time");
+  ++epoch;
+  isRunning = true;
+  task = std::move(newTask);
+  for (Semaphore &s : semaphores)
+    s = Semaphore();
+  Cycle now = services.now();
+  for (Engine e : allEngines)
+    unit(e).account.wait(StallCause::InstructionFetch, now);
+  loader->start();
+}
+
+void Core::codeLoaded() {
+  Cycle now = services.now();
+  for (Engine e : allEngines)
+    unit(e).account.wait(StallCause::QueueEmpty, now);
+  listener.coreStarted(index);
+  sequencer->start();
+}
+
+void Core::abort() {
+  if (!isRunning)
+    return;
+  ++epoch;
+  isRunning = false;
+  Cycle now = services.now();
+  loader->reset();
+  sequencer->reset();
+  for (Engine e : allEngines) {
+    if (e != Engine::Sequencer)
+      engine(e).reset();
+    unit(e).account.wait(StallCause::NoKernel, now);
+    unit(e).account.cut(now);
+  }
+  for (Semaphore &s : semaphores)
+    s = Semaphore();
+}
+
+void Core::fault(FaultCause cause, uint32_t pc, uint64_t address) {
+  if (!isRunning)
+    return;
+  abort();
+  listener.coreFaulted(index, {cause, pc, address});
+}
+
+bool Core::allIdle() const {
+  return load->idle() && store->idle() && matrix->idle() && vector->idle();
+}
+
+void Core::checkDone() {
+  if (!isRunning || !sequencer->halted() || !allIdle())
+    return;
+  for (size_t i = 0; i < semaphores.size(); ++i)
+    if (semaphores[i].value != 0)
+      return fault(FaultCause::SemaphoreNotZero, sequencer->pc(), i);
+  ++epoch;
+  isRunning = false;
+  Cycle now = services.now();
+  for (Engine e : allEngines)
+    unit(e).account.wait(StallCause::NoKernel, now);
+  listener.coreHalted(index);
+}
+
+bool Core::take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits, Engine unit,
+                uint32_t pc) {
+  bool there = true;
+  for (const isa::SemaphoreStep &w : waits) {
+    if (w.count == 0)
+      continue;
+    if (w.sem >= semaphores.size()) {
+      fault(FaultCause::IllegalInstruction, pc, w.sem);
+      return false;
+    }
+    there &= semaphores[w.sem].value >= w.count;
+  }
+  for (const isa::SemaphoreStep &w : waits) {
+    if (w.count == 0)
+      continue;
+    Semaphore &s = semaphores[w.sem];
+    if (s.waiter && *s.waiter != unit) {
+      fault(FaultCause::SemaphoreWaiters, pc, w.sem);
+      return false;
+    }
+    if (there) {
+      s.waiter.reset();
+      s.value -= w.count;
+      trace(TraceEvent::Kind::Semaphore, unit, isa::Opcode::WAIT, pc, w.sem, s.value);
+    } else {
+      s.waiter = unit;
+    }
+  }
+  return there;
+}
+
+StallCause
+Core::waitCause(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const {
+  // The last entry that is still missing, or else the last one.
+  Engine engine = Engine::Sequencer;
+  bool missing = false;
+  for (const isa::SemaphoreStep &w : waits) {
+    if (w.count == 0 || w.sem >= semaphores.size())
+      continue;
+    const Semaphore &s = semaphores[w.sem];
+    bool lacks = s.value < w.count;
+    if (lacks || !missing)
+      engine = s.lastSignaller;
+    missing |= lacks;
+  }
+  return waitFor(engine);
+}
+
+void Core::signal(const std::array<isa::SemaphoreStep, isa::maxSignals> &signals, Engine by,
+                  uint32_t pc) {
+  for (const isa::SemaphoreStep &w : signals) {
+    if (w.count == 0)
+      continue;
+    if (w.sem >= semaphores.size())
+      return fault(FaultCause::IllegalInstruction, pc, w.sem);
+    Semaphore &s = semaphores[w.sem];
+    if (s.value + w.count > maxSemaphoreValue)
+      return fault(FaultCause::SemaphoreOverflow, pc, w.sem);
+    s.value += w.count;
+    s.lastSignaller = by;
+    trace(TraceEvent::Kind::Semaphore, by, isa::Opcode::SIGNAL, pc, w.sem, s.value);
+    if (s.waiter)
+      unit(*s.waiter).wake(services.now());
+  }
+}
+
+void Core::trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode, uint32_t pc,
+                 uint32_t id, uint64_t value) {
+  if (!services.observer)
+    return;
+  TraceEvent event;
+  event.kind = kind;
+  event.engine = engine;
+  event.opcode = uint8_t(opcode);
+  event.core = index;
+  event.pc = pc;
+  event.id = id;
+  event.value = value;
+  event.timeFs = services.events.now();
+  services.observer->event(event);
+}
+
+FaultCause Core::checkLocal(const isa::Descriptor &td, bool written,
+                            ByteInterval &interval) const {
+  if (td.space == isa::Space::Global)
+    return FaultCause::IllegalDescriptor;
+  FaultCause fault = checkOperand(td, written);
+  if (fault != FaultCause::None)
+    return fault;
+  if (!localInterval(td, localBytes(td.space), interval))
+    return td.space == isa::Space::Acc ? FaultCause::AccOutOfBounds
+                                       : FaultCause::SpmOutOfBounds;
+  return FaultCause::None;
+}
+
+void Core::countRead(const isa::Descriptor &td) {
+  uint64_t bytes = (maskedElements(td, ~0u) * bitWidth(td.format) + 7) / 8;
+  (td.space == isa::Space::Acc ? counters.accBytesRead : counters.spmBytesRead) += bytes;
+}
+
+void Core::countWrite(const isa::Descriptor &td, const ByteInterval &interval) {
+  uint64_t bytes = (maskedElements(td, ~0u) * bitWidth(td.format) + 7) / 8;
+  if (td.space == isa::Space::Acc) {
+    counters.accBytesWritten += bytes;
+  } else {
+    counters.spmBytesWritten += bytes;
+    counters.spmPeakBytes = std::max(counters.spmPeakBytes, interval.high);
+  }
+}
+
+CoreStatistics Core::statistics() {
+  CoreStatistics result = counters;
+  Cycle now = services.now();
+  for (Engine e : allEngines)
+    result.engines[size_t(e)] = unit(e).account.at(now);
+  const Traffic &traffic = services.memorySystem.traffic(index);
+  result.dramBytesRead = traffic.dramRead;
+  result.dramBytesWritten = traffic.dramWritten;
+  return result;
+}
+
+void Core::explainWaits(std::vector<std::string> &lines) const {
+  if (!isRunning)
+    return;
+  auto describe = [&](Engine kind, const char *mnemonic, uint32_t pc,
+                      const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) {
+    std::string text;
+    for (const isa::SemaphoreStep &w : waits)
+      if (w.count && w.sem < semaphores.size() && semaphores[w.sem].value < w.count)
+        text += fmt::format("{}s{} >= {} (it is {})", text.empty() ? "" : ", ", w.sem,
+                            w.count, semaphores[w.sem].value);
+    lines.push_back(fmt::format("core {}, {}: `{}` at pc {} waits for {}", index,
+                                engineName(kind), mnemonic, pc, text));
+  };
+  if (const isa::Instruction *inst = sequencer->waitingInstruction())
+    describe(Engine::Sequencer, "wait", sequencer->pc(), inst->waits);
+  else if (std::optional<Engine> full = sequencer->blockedOnQueue())
+    lines.push_back(fmt::format("core {}, sequencer: pc {} waits for a place in the {} queue",
+                                index, sequencer->pc(), engineName(*full)));
+  for (const QueueEngine *e :
+       {static_cast<const QueueEngine *>(load.get()),
+        static_cast<const QueueEngine *>(store.get()),
+        static_cast<const QueueEngine *>(matrix.get()),
+        static_cast<const QueueEngine *>(vector.get())})
+    if (e->waitsForSemaphore() && e->head()) {
+      const isa::InstInfo *info = isa::lookupInst(uint8_t(e->head()->opcode));
+      describe(e == load.get()     ? Engine::Load
+               : e == store.get()  ? Engine::Store
+               : e == matrix.get() ? Engine::Matrix
+                                   : Engine::Vector,
+               info ? std::string(info->mnemonic).c_str() : "?", e->head()->pc,
+               e->head()->waits);
+    }
+}
+
+uint64_t Core::memoryHash(uint64_t seed) const {
+  return hashBytes(std::span<const uint8_t>(acc), hashBytes(std::span<const uint8_t>(spm), seed));
+}
+
+template void Core::serialize(Saver &);
+template void Core::serialize(Loader &);
+
+} // namespace tessera::sim

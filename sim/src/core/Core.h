@@ -1,0 +1,235 @@
+//===- Core.h - One core ----------------------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A sequencer, four queues with their engines, counting semaphores, scratchpad
+// and accumulators. The engines are in files of their own; this is what they
+// share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_CORE_CORE_H
+#define TESSERA_SIM_CORE_CORE_H
+
+#include "core/EngineAccount.h"
+#include "core/KernelImage.h"
+#include "core/Tensor.h"
+#include "kernel/EventQueue.h"
+#include "memory/Mmu.h"
+#include "tessera/sim/Device.h"
+
+namespace tessera::sim {
+
+/// What every component of a device uses.
+struct Services {
+  const Architecture &arch;
+  const DeviceOptions &options;
+  const Clock &clock;
+  EventQueue &events;
+  Noc &noc;
+  MemorySystem &memorySystem;
+  Mmu &mmu;
+  PhysicalMemory &memory;
+  TraceObserver *observer = nullptr;
+
+  /// The core clock's edge at, or after, the present. Only the host acts between
+  /// edges.
+  Cycle now() const { return clock.ceil(events.now()); }
+};
+
+struct CoreFault {
+  FaultCause cause = FaultCause::None;
+  uint32_t pc = 0;
+  uint64_t address = 0;
+};
+
+/// Who is told about a core's life; calls come within the core's own events.
+class CoreListener {
+public:
+  virtual ~CoreListener() = default;
+  virtual void coreStarted(uint32_t core) = 0;
+  virtual void coreHalted(uint32_t core) = 0;
+  virtual void coreFaulted(uint32_t core, const CoreFault &fault) = 0;
+};
+
+/// What a core is to run.
+struct CoreTask {
+  uint64_t root = 0;
+  isa::KernelRecord record;
+  std::shared_ptr<const KernelImage> image;
+  std::vector<uint64_t> arguments;
+  uint32_t indexInDispatch = 0, numCores = 1;
+
+  template <typename A> void serialize(A &ar);
+};
+
+class Core;
+
+inline constexpr Cycle never = ~Cycle(0);
+
+/// An instruction in a queue, its descriptors captured.
+struct QueueEntry {
+  isa::Opcode opcode{};
+  uint32_t pc = 0;
+  Cycle visible = 0; ///< The engine sees it from here on.
+  std::array<isa::SemaphoreStep, isa::maxWaits> waits{};
+  std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
+  /// Operands in the order: destinations, then sources.
+  std::array<isa::Descriptor, 6> operands{};
+  uint64_t value = 0;      ///< fill: the bits; map: the program's number.
+  uint8_t maskA = 0, maskB = 0; ///< mma: M, N dimensions; map: reduced ones.
+  isa::Reduce reduce = isa::Reduce::None;
+  bool accumulate = false, posted = false;
+
+  template <typename A> void serialize(A &ar);
+};
+
+/// Common to the sequencer and the queues' engines.
+class Unit : public Component {
+public:
+  Unit(Core &core, Engine kind);
+
+  /// Asks for step() in the start phase of `cycle`.
+  void wake(Cycle cycle);
+  EngineAccount account;
+
+  template <typename A> void serializeUnit(A &ar) { fields(ar, account, wakeAt); }
+
+protected:
+  enum Code : uint8_t { Step, Finish, BurstDone, Translated, Signalled, HaltCheck };
+
+  virtual void step(Cycle now) = 0;
+  /// True if the event is for this life of the core; Step events are handled.
+  bool accept(const Event &event);
+  void post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload = 0);
+  void forgetWake() { wakeAt = never; }
+
+  Core &core;
+  const Engine kind;
+  ComponentId self;
+
+private:
+  Cycle wakeAt = never;
+};
+
+/// An engine behind a queue.
+class QueueEngine : public Unit {
+public:
+  QueueEngine(Core &core, Engine kind);
+
+  bool full() const { return queue.size() >= depth; }
+  void push(const QueueEntry &entry);
+  /// Nothing queued, nothing under way.
+  virtual bool idle() const = 0;
+  virtual void reset() = 0;
+  const QueueEntry *head() const { return queue.empty() ? nullptr : &queue.front(); }
+  bool waitsForSemaphore() const { return waiting; }
+
+  template <typename A> void serializeQueue(A &ar) {
+    serializeUnit(ar);
+    fields(ar, queue, waiting, taken, nextStart);
+  }
+
+protected:
+  /// True if the head can be seen and its waits were taken (once); otherwise
+  /// the engine is woken when that changes.
+  bool headReady(Cycle now);
+  /// Removes the head; the sequencer may refill its place.
+  QueueEntry pop(Cycle now);
+  void resetQueue();
+
+  std::deque<QueueEntry> queue;
+  unsigned depth;
+  bool waiting = false; ///< The head waits for semaphores.
+  bool taken = false;   ///< The head's waits were taken.
+  Cycle nextStart = 0;  ///< The queue's next instruction not before.
+};
+
+struct Semaphore {
+  uint32_t value = 0;
+  /// The unit that waits now, or none.
+  std::optional<Engine> waiter;
+  Engine lastSignaller = Engine::Sequencer;
+  template <typename A> void serialize(A &ar) { fields(ar, value, waiter, lastSignaller); }
+};
+
+class Sequencer;
+class DmaEngine;
+class MatrixEngine;
+class VectorEngine;
+class CodeLoader;
+
+class Core {
+public:
+  Core(Services &services, uint32_t index, CoreListener &listener);
+  ~Core();
+
+  void begin(CoreTask task);
+  /// Stops at once; whatever was under way is lost.
+  void abort();
+  bool running() const { return isRunning; }
+  /// Engine-cycles and counters up to now.
+  CoreStatistics statistics();
+  /// What its units wait for, for people.
+  void explainWaits(std::vector<std::string> &lines) const;
+  uint64_t memoryHash(uint64_t seed) const;
+
+  // --- For the core's own units ---
+  void codeLoaded();
+  void fault(FaultCause cause, uint32_t pc, uint64_t address);
+  /// Takes all waits or none; on none the unit is registered as waiting. A
+  /// fault may result: check running().
+  bool take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits, Engine unit,
+            uint32_t pc);
+  void signal(const std::array<isa::SemaphoreStep, isa::maxSignals> &signals, Engine unit,
+              uint32_t pc);
+  /// The unit that the longest of `waits` is waiting for.
+  StallCause waitCause(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const;
+  /// Ends the dispatch on this core if everything is over.
+  void checkDone();
+  void trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode, uint32_t pc,
+             uint32_t id = 0, uint64_t value = 0);
+  bool allIdle() const;
+  QueueEngine &engine(Engine kind);
+  Unit &unit(Engine kind);
+  uint8_t *local(isa::Space space) {
+    return space == isa::Space::Acc ? acc.data() : spm.data();
+  }
+  uint64_t localBytes(isa::Space space) const {
+    return space == isa::Space::Acc ? acc.size() : spm.size();
+  }
+  /// Checks an operand in SPM or ACC and says where it lies; None, or the fault.
+  FaultCause checkLocal(const isa::Descriptor &td, bool written, ByteInterval &interval) const;
+  /// Counts traffic of the local memories.
+  void countRead(const isa::Descriptor &td);
+  void countWrite(const isa::Descriptor &td, const ByteInterval &interval);
+
+  Services &services;
+  const uint32_t index;
+  uint32_t epoch = 1; ///< Of the current life; see Event::epoch.
+  CoreTask task;
+  std::vector<uint8_t> spm, acc;
+  std::vector<Semaphore> semaphores;
+  CoreStatistics counters; ///< Without the engine table.
+
+  template <typename A> void serialize(A &ar);
+
+private:
+  CoreListener &listener;
+  bool isRunning = false;
+  std::unique_ptr<CodeLoader> loader;
+  std::unique_ptr<Sequencer> sequencer;
+  std::unique_ptr<DmaEngine> load, store;
+  std::unique_ptr<MatrixEngine> matrix;
+  std::unique_ptr<VectorEngine> vector;
+};
+
+/// The wait cause that names an engine.
+StallCause waitFor(Engine engine);
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_CORE_CORE_H

@@ -1,0 +1,71 @@
+//===- CoreState.h - Saving and restoring a core ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_CORE_CORESTATE_H
+#define TESSERA_SIM_CORE_CORESTATE_H
+
+#include "core/CodeLoader.h"
+#include "core/Core.h"
+#include "core/DmaEngine.h"
+#include "core/MatrixEngine.h"
+#include "core/Sequencer.h"
+#include "core/VectorEngine.h"
+
+namespace tessera::isa {
+template <typename A> void serialize(A &ar, SemaphoreStep &step) {
+  tessera::sim::fields(ar, step.sem, step.count);
+  if constexpr (A::loading)
+    if (step.sem >= maxSemaphores || step.count > maxSemaphoreStep) {
+      ar.fail();
+      step = {};
+    }
+}
+template <typename A> void serialize(A &ar, KernelRecord &r) {
+  tessera::sim::fields(ar, r.text, r.descriptors, r.mapPrograms, r.textBytes,
+                       r.numDescriptors, r.mapBytes, r.numArguments);
+}
+} // namespace tessera::isa
+
+namespace tessera::sim {
+
+template <typename A> void CoreTask::serialize(A &ar) {
+  fields(ar, root, record, arguments, indexInDispatch, numCores);
+  std::vector<uint8_t> text, descriptors, maps;
+  bool has = bool(image);
+  fields(ar, has);
+  if (!has)
+    return;
+  if constexpr (!A::loading)
+    text = image->text, descriptors = image->descriptorBytes, maps = image->mapBytes;
+  fields(ar, text, descriptors, maps);
+  if constexpr (A::loading)
+    image = KernelImage::decode(std::move(text), std::move(descriptors), std::move(maps));
+}
+
+template <typename A> void QueueEntry::serialize(A &ar) {
+  fields(ar, opcode, pc, visible, waits, signals, operands, value, maskA, maskB, reduce,
+         accumulate, posted);
+}
+
+template <typename A> void Core::serialize(A &ar) {
+  fields(ar, epoch, isRunning, task);
+  size_t spmBytes = spm.size(), accBytes = acc.size(), count = semaphores.size();
+  fields(ar, spm, acc, semaphores);
+  CoreStatistics &c = counters;
+  fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead, c.spmBytesWritten,
+         c.accBytesRead, c.accBytesWritten, c.vectorAluOps, c.vectorSfuOps,
+         c.vectorElements);
+  fields(ar, *loader, *sequencer, *load, *store, *matrix, *vector);
+  if constexpr (A::loading)
+    if (spm.size() != spmBytes || acc.size() != accBytes || semaphores.size() != count ||
+        (isRunning && !task.image))
+      ar.fail();
+}
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_CORE_CORESTATE_H

@@ -1,0 +1,97 @@
+//===- EngineAccount.h - Where an engine's cycles went ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A line of cycles, each with exactly one cause. What is known of the future
+// (an mma's blocks) is entered at once and counted as time reaches it; the
+// open end has the cause of the current wait.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_CORE_ENGINEACCOUNT_H
+#define TESSERA_SIM_CORE_ENGINEACCOUNT_H
+
+#include "kernel/Serialize.h"
+#include "kernel/Clock.h"
+#include "tessera/sim/Statistics.h"
+#include <algorithm>
+
+namespace tessera::sim {
+
+class EngineAccount {
+public:
+  /// Charges everything from the line's end up to `until` to `cause`; nothing
+  /// if the line is longer already.
+  void charge(StallCause cause, Cycle until) {
+    if (until <= end)
+      return;
+    if (!segments.empty() && segments.back().cause == cause)
+      segments.back().until = until;
+    else
+      segments.push_back({until, cause});
+    end = until;
+  }
+  /// The cause of what comes after the line's end, from now on.
+  void wait(StallCause cause, Cycle now) {
+    charge(open, now);
+    open = cause;
+    settle(now);
+  }
+  /// Says afterwards what the open wait was for.
+  void resolve(StallCause cause) { open = cause; }
+  StallCause openCause() const { return open; }
+
+  /// Moves what lies before `now` into the table.
+  void settle(Cycle now) {
+    size_t done = 0;
+    for (; done < segments.size() && settled < now; ++done) {
+      Cycle until = std::min(segments[done].until, now);
+      table.byCause[size_t(segments[done].cause)] += until - settled;
+      settled = until;
+      if (segments[done].until > now)
+        break;
+    }
+    segments.erase(segments.begin(), segments.begin() + long(done));
+  }
+  /// Cuts off what was entered beyond `now`: the engine was stopped.
+  void cut(Cycle now) {
+    settle(now);
+    segments.clear();
+    end = std::max(settled, std::min(end, now));
+  }
+  /// The table as of `now`, adding up to `now`.
+  EngineCycles at(Cycle now) {
+    charge(open, now);
+    settle(now);
+    return table;
+  }
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, table.byCause, segments, end, settled, open);
+    if constexpr (A::loading) {
+      if (size_t(open) >= numStallCauses)
+        ar.fail();
+      for (Segment &s : segments)
+        if (size_t(s.cause) >= numStallCauses)
+          ar.fail();
+    }
+  }
+
+private:
+  struct Segment {
+    Cycle until = 0;
+    StallCause cause = StallCause::Busy;
+    template <typename A> void serialize(A &ar) { fields(ar, until, cause); }
+  };
+  EngineCycles table;
+  std::vector<Segment> segments;
+  Cycle end = 0, settled = 0;
+  StallCause open = StallCause::NoKernel;
+};
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_CORE_ENGINEACCOUNT_H

@@ -1,0 +1,298 @@
+//===- MatrixEngine.cpp - The matrix engine ---------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/MatrixEngine.h"
+#include "numerics/Formats.h"
+#include "numerics/MatrixKernels.h"
+
+namespace tessera::sim {
+
+using isa::Opcode;
+
+/// The most multiply-accumulates of one instruction.
+static constexpr uint64_t maxMacs = uint64_t(1) << 32;
+
+MatrixEngine::MatrixEngine(Core &core) : QueueEngine(core, Engine::Matrix) {}
+
+void MatrixEngine::reset() {
+  resetQueue();
+  operations.clear();
+  chained = false;
+  lastBlockStart = streamEnd = 0;
+  finishAt = never;
+}
+
+void MatrixEngine::step(Cycle now) {
+  while (core.running() && headReady(now)) {
+    QueueEntry entry = pop(now);
+    if (entry.opcode == Opcode::WAIT) {
+      account.wait(StallCause::QueueEmpty, now);
+      account.charge(StallCause::Busy, now + 1);
+      nextStart = std::max(nextStart, now + 1);
+      core.trace(TraceEvent::Kind::InstructionEnd, kind, entry.opcode, entry.pc);
+      core.checkDone();
+      continue;
+    }
+    if (entry.opcode == Opcode::SIGNAL) {
+      Operation operation;
+      operation.opcode = entry.opcode;
+      operation.pc = entry.pc;
+      operation.signals = entry.signals;
+      operation.ready = now + 1;
+      if (!operations.empty())
+        operation.ready = std::max(operation.ready, operations.back().ready);
+      operations.push_back(std::move(operation));
+      account.wait(StallCause::QueueEmpty, now);
+      account.charge(StallCause::Busy, now + 1);
+      nextStart = std::max(nextStart, now + 1);
+      scheduleFinish();
+      continue;
+    }
+    if (!startMma(entry, now))
+      return;
+  }
+  if (!core.running())
+    return;
+  if (!operations.empty())
+    account.wait(StallCause::FillDrain, now);
+  else if (waiting)
+    account.wait(core.waitCause(queue.front().waits), now);
+  else
+    account.wait(StallCause::QueueEmpty, now);
+}
+
+FaultCause MatrixEngine::check(const QueueEntry &entry, Plan &plan, ByteInterval &interval,
+                               uint64_t &address) const {
+  const isa::Descriptor &acc = entry.operands[0], &a = entry.operands[1],
+                        &b = entry.operands[2];
+  const Architecture &arch = core.services.arch;
+  address = acc.base;
+  auto rate = arch.matrix.macsScale.find(a.format);
+  auto rateB = arch.matrix.macsScale.find(b.format);
+  bool isFloatOp = isFloat(a.format);
+  bool bytes = bitWidth(a.format) == 8 && bitWidth(b.format) == 8;
+  if (acc.space != isa::Space::Acc || a.space != isa::Space::Spm ||
+      b.space != isa::Space::Spm || rate == arch.matrix.macsScale.end() ||
+      rateB == arch.matrix.macsScale.end() || isFloatOp != isFloat(b.format) ||
+      (a.format != b.format && !bytes) ||
+      acc.format != (isFloatOp ? NumericFormat::F32 : NumericFormat::I32))
+    return FaultCause::IllegalDescriptor;
+
+  ByteInterval unused;
+  FaultCause fault = core.checkLocal(acc, true, interval);
+  if (fault != FaultCause::None)
+    return fault;
+  address = a.base;
+  if ((fault = core.checkLocal(a, false, unused)) != FaultCause::None)
+    return fault;
+  address = b.base;
+  if ((fault = core.checkLocal(b, false, unused)) != FaultCause::None)
+    return fault;
+
+  plan.m = maskedElements(a, entry.maskA);
+  plan.k = maskedElements(a, ~unsigned(entry.maskA));
+  plan.n = maskedElements(b, entry.maskB);
+  address = acc.base;
+  if (maskedElements(b, ~unsigned(entry.maskB)) != plan.k ||
+      maskedElements(acc, ~0u) != plan.m * plan.n || plan.m * plan.n > maxMacs / plan.k)
+    return FaultCause::IllegalDescriptor;
+
+  for (unsigned d = b.rank; d-- > 0;)
+    if (b.extents[d] > 1) {
+      plan.weightsByColumn = !(entry.maskB >> d & 1);
+      break;
+    }
+  double scale = std::min(rate->second, rateB->second);
+  uint64_t rows = arch.matrix.rows, columns = arch.matrix.cols;
+  uint64_t loadRows = plan.weightsByColumn ? columns : rows;
+  uint64_t blockRows = rows;
+  if (scale >= 1.0) {
+    blockRows = uint64_t(scale * double(rows));
+    plan.stream = plan.m;
+    plan.load = loadRows;
+  } else {
+    // A cycle takes in `scale` rows; the last, partial cycle counts whole.
+    double cycles = double(plan.m) / scale;
+    plan.stream = Cycle(cycles);
+    if (double(plan.stream) < cycles)
+      ++plan.stream;
+    plan.load = loadRows * ceilDiv(bitWidth(b.format), 16);
+  }
+  plan.blocksK = ceilDiv(plan.k, blockRows);
+  plan.blocksN = ceilDiv(plan.n, columns);
+  return FaultCause::None;
+}
+
+Cycle MatrixEngine::rowsFree(const Operation &operation, uint64_t n) const {
+  const MatrixConfig &matrix = core.services.arch.matrix;
+  Cycle gap = matrix.rows + matrix.fillLatency;
+  Cycle earliest = 0;
+  for (const Operation &earlier : operations) {
+    if (earlier.written.empty() || !earlier.interval.overlaps(operation.interval))
+      continue;
+    // The same rows in the same order at the same pace follow at a distance;
+    // otherwise all rows must be done.
+    bool same = earlier.acc == operation.acc && earlier.stream == operation.stream &&
+                n < earlier.written.size();
+    earliest = std::max(earliest, same ? earlier.written[n] + gap
+                                       : earlier.written.back() + earlier.stream - 1 + gap);
+  }
+  return earliest;
+}
+
+void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan, Operation &operation,
+                            Cycle now) {
+  const MatrixConfig &matrix = core.services.arch.matrix;
+  Cycle gap = matrix.rows + matrix.fillLatency;
+  operation.stream = plan.stream;
+  operation.written.assign(plan.blocksN, 0);
+  account.wait(StallCause::FillDrain, now);
+  for (uint64_t n = 0; n < plan.blocksN; ++n) {
+    for (uint64_t k = 0; k < plan.blocksK; ++k) {
+      Cycle loaded = now + plan.load;
+      if (chained)
+        loaded = std::max(loaded, lastBlockStart + plan.load);
+      Cycle start = std::max(loaded, chained ? streamEnd : 0);
+      account.charge(StallCause::WeightLoad, start);
+      if (k > 0)
+        start = std::max(start, operation.written[n] + gap);
+      else if (entry.accumulate)
+        start = std::max(start, rowsFree(operation, n));
+      account.charge(StallCause::FillDrain, start);
+      account.charge(StallCause::Busy, start + plan.stream);
+      chained = true;
+      lastBlockStart = start;
+      streamEnd = start + plan.stream;
+      operation.written[n] = start;
+    }
+  }
+  operation.ready = streamEnd + matrix.rows + matrix.cols - 2 + matrix.fillLatency;
+  if (!operations.empty()) // a slower predecessor cannot be overtaken
+    operation.ready = std::max(operation.ready, operations.back().ready);
+  // The next mma's weights can load from here on; its waits are taken then.
+  nextStart = lastBlockStart;
+}
+
+void MatrixEngine::gatherAccumulator(const isa::Descriptor &acc, const ByteInterval &interval,
+                                     uint8_t *dense) {
+  // Results under way are put in place, and what they cover is put back.
+  uint8_t *memory = core.acc.data();
+  std::vector<std::pair<const Operation *, std::vector<uint8_t>>> covered;
+  for (const Operation &o : operations)
+    if (!o.data.empty() && o.interval.overlaps(interval)) {
+      std::vector<uint8_t> old(o.data.size());
+      gatherLocal(memory, o.acc, old.data());
+      scatterLocal(memory, o.acc, o.data.data());
+      covered.emplace_back(&o, std::move(old));
+    }
+  gatherLocal(memory, acc, dense);
+  for (auto it = covered.rbegin(); it != covered.rend(); ++it)
+    scatterLocal(memory, it->first->acc, it->second.data());
+}
+
+/// Dense 32-bit elements of a scratchpad operand, masked dimensions first.
+static std::vector<uint32_t> gatherLanes(const uint8_t *memory, const isa::Descriptor &td,
+                                         unsigned mask) {
+  isa::Descriptor order = maskFirst(td, mask);
+  std::vector<uint8_t> dense(denseSize(order));
+  gatherLocal(memory, order, dense.data());
+  std::vector<uint32_t> lanes(maskedElements(td, ~0u));
+  widen(td.format, dense.data(), lanes.size(), lanes.data());
+  return lanes;
+}
+
+void MatrixEngine::compute(const QueueEntry &entry, const Plan &plan, Operation &operation) {
+  const isa::Descriptor &a = entry.operands[1], &b = entry.operands[2];
+  unsigned all = (1u << b.rank) - 1;
+  std::vector<uint32_t> left = gatherLanes(core.spm.data(), a, entry.maskA);
+  std::vector<uint32_t> right = gatherLanes(core.spm.data(), b, all & ~unsigned(entry.maskB));
+  std::vector<uint32_t> sums(plan.m * plan.n);
+  operation.data.resize(sums.size() * 4);
+  auto *bytes = operation.data.data();
+  if (entry.accumulate) {
+    gatherAccumulator(operation.acc, operation.interval, bytes);
+    std::memcpy(sums.data(), bytes, operation.data.size());
+  }
+  MatrixShape shape{plan.m, plan.n, plan.k};
+  if (isFloat(a.format)) {
+    auto floats = [](std::vector<uint32_t> &bits) {
+      std::vector<float> values(bits.size());
+      std::memcpy(values.data(), bits.data(), bits.size() * 4);
+      return values;
+    };
+    std::vector<float> results = floats(sums);
+    multiplyFloat(shape, floats(left).data(), floats(right).data(), results.data());
+    std::memcpy(bytes, results.data(), operation.data.size());
+  } else {
+    multiplyInteger(shape, left.data(), right.data(), sums.data());
+    std::memcpy(bytes, sums.data(), operation.data.size());
+  }
+}
+
+bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
+  Operation operation;
+  operation.opcode = entry.opcode;
+  operation.pc = entry.pc;
+  operation.signals = entry.signals;
+  operation.acc = entry.operands[0];
+  Plan plan;
+  uint64_t address = 0;
+  FaultCause fault = check(entry, plan, operation.interval, address);
+  if (fault != FaultCause::None) {
+    core.fault(fault, entry.pc, address);
+    return false;
+  }
+  if (!core.services.options.timingOnly)
+    compute(entry, plan, operation);
+  schedule(entry, plan, operation, now);
+  core.counters.macs[size_t(entry.operands[1].format)] += plan.m * plan.n * plan.k;
+  core.countRead(entry.operands[1]);
+  core.countRead(entry.operands[2]);
+  if (entry.accumulate)
+    core.countRead(entry.operands[0]);
+  operations.push_back(std::move(operation));
+  scheduleFinish();
+  return true;
+}
+
+void MatrixEngine::scheduleFinish() {
+  if (operations.empty() || finishAt <= operations.front().ready)
+    return;
+  finishAt = operations.front().ready;
+  post(finishAt, Phase::Complete, Finish);
+}
+
+void MatrixEngine::finishReady(Cycle now) {
+  while (!operations.empty() && operations.front().ready <= now) {
+    Operation o = std::move(operations.front());
+    operations.pop_front();
+    if (o.opcode == Opcode::MMA) {
+      if (!o.data.empty())
+        scatterLocal(core.acc.data(), o.acc, o.data.data());
+      core.countWrite(o.acc, o.interval);
+    }
+    core.trace(TraceEvent::Kind::InstructionEnd, kind, o.opcode, o.pc);
+    core.signal(o.signals, kind, o.pc);
+    if (!core.running())
+      return;
+  }
+  scheduleFinish();
+  if (operations.empty())
+    account.wait(waiting ? core.waitCause(queue.front().waits) : StallCause::QueueEmpty, now);
+  core.checkDone();
+}
+
+void MatrixEngine::handle(const Event &event) {
+  if (!accept(event) || event.code != Finish)
+    return;
+  Cycle now = core.services.now();
+  if (finishAt == now)
+    finishAt = never;
+  finishReady(now);
+}
+
+} // namespace tessera::sim

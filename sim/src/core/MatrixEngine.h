@@ -1,0 +1,83 @@
+//===- MatrixEngine.h - The matrix engine -----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A weight-stationary array. The timing rule (docs/timing.md, Matrix engine)
+// fixes the start of every block of an mma when the mma is taken from the
+// queue, so one mma costs three events whatever its size.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_CORE_MATRIXENGINE_H
+#define TESSERA_SIM_CORE_MATRIXENGINE_H
+
+#include "core/Core.h"
+
+namespace tessera::sim {
+
+class MatrixEngine final : public QueueEngine {
+public:
+  explicit MatrixEngine(Core &core);
+
+  bool idle() const override { return queue.empty() && operations.empty(); }
+  void reset() override;
+  void handle(const Event &event) override;
+
+  template <typename A> void serialize(A &ar) {
+    serializeQueue(ar);
+    fields(ar, operations, chained, lastBlockStart, streamEnd, finishAt);
+  }
+
+protected:
+  void step(Cycle now) override;
+
+private:
+  /// The dimensions and rates of one mma.
+  struct Plan {
+    uint64_t m = 0, n = 0, k = 0;
+    uint64_t blocksK = 0, blocksN = 0;
+    Cycle stream = 0; ///< ρM
+    Cycle load = 0;   ///< L
+    bool weightsByColumn = false; ///< b is N×K.
+  };
+  struct Operation {
+    isa::Opcode opcode{};
+    uint32_t pc = 0;
+    std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
+    isa::Descriptor acc;
+    ByteInterval interval;
+    std::vector<uint8_t> data; ///< Results, committed at completion.
+    Cycle stream = 0;
+    /// For each block of columns, the start of the last block that wrote it.
+    std::vector<Cycle> written;
+    Cycle ready = 0;
+    template <typename A> void serialize(A &ar) {
+      fields(ar, opcode, pc, signals, acc, interval, data, stream, written, ready);
+    }
+  };
+
+  bool startMma(const QueueEntry &entry, Cycle now);
+  FaultCause check(const QueueEntry &entry, Plan &plan, ByteInterval &interval,
+                   uint64_t &address) const;
+  void schedule(const QueueEntry &entry, const Plan &plan, Operation &operation, Cycle now);
+  /// The earliest start that the accumulators' rows allow block column `n`.
+  Cycle rowsFree(const Operation &operation, uint64_t n) const;
+  void compute(const QueueEntry &entry, const Plan &plan, Operation &operation);
+  /// The accumulator as the engine itself sees it: results under way included.
+  void gatherAccumulator(const isa::Descriptor &acc, const ByteInterval &interval,
+                         uint8_t *dense);
+  void finishReady(Cycle now);
+  void scheduleFinish();
+
+  std::deque<Operation> operations; ///< Started and not complete, oldest first.
+  bool chained = false;             ///< lastBlockStart and streamEnd are valid.
+  Cycle lastBlockStart = 0, streamEnd = 0;
+  Cycle finishAt = never;
+};
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_CORE_MATRIXENGINE_H

@@ -1,0 +1,428 @@
+//===- Sequencer.cpp - The scalar part of a core ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Sequencer.h"
+#include "tessera/Support/Bytes.h"
+
+namespace tessera::sim {
+
+using isa::Instruction;
+using isa::Opcode;
+
+void Sequencer::start() {
+  reset();
+  block = Block::None;
+  nextCycle = core.services.now();
+  wake(nextCycle);
+}
+
+void Sequencer::reset() {
+  position = 0;
+  regs.fill(0);
+  descriptors.fill(isa::Descriptor());
+  loops.clear();
+  block = Block::Halted;
+  haltCycle = never;
+  forgetWake();
+}
+
+bool Sequencer::halted() const {
+  return block == Block::Halted && haltCycle <= core.services.now();
+}
+
+const Instruction *Sequencer::waitingInstruction() const {
+  return block == Block::Semaphore ? &core.task.image->program[position] : nullptr;
+}
+
+std::optional<Engine> Sequencer::blockedOnQueue() const {
+  switch (block) {
+  case Block::Load:
+    return Engine::Load;
+  case Block::Store:
+    return Engine::Store;
+  case Block::Matrix:
+    return Engine::Matrix;
+  case Block::Vector:
+    return Engine::Vector;
+  default:
+    return std::nullopt;
+  }
+}
+
+void Sequencer::handle(const Event &event) {
+  if (!accept(event))
+    return;
+  if (event.code == Signalled) {
+    const Instruction &inst = core.task.image->program[event.payload];
+    core.signal(inst.signals, Engine::Sequencer, uint32_t(event.payload));
+  } else if (event.code == HaltCheck) {
+    core.checkDone();
+  }
+}
+
+void Sequencer::stall(Block reason, Cycle now) {
+  block = reason;
+  const Instruction &inst = core.task.image->program[position];
+  switch (reason) {
+  case Block::Semaphore:
+    account.wait(core.waitCause(inst.waits), now);
+    break;
+  case Block::Load:
+  case Block::Store:
+  case Block::Matrix:
+  case Block::Vector:
+    account.wait(waitFor(*blockedOnQueue()), now);
+    break;
+  case Block::Fence:
+    account.wait(StallCause::WaitStore, now);
+    break;
+  case Block::None:
+  case Block::Halted:
+    break;
+  }
+}
+
+void Sequencer::step(Cycle now) {
+  if (block == Block::Halted)
+    return;
+  if (now < nextCycle)
+    return wake(nextCycle);
+  const KernelImage &image = *core.task.image;
+  if (position >= image.program.size())
+    return core.fault(FaultCause::IllegalInstruction, position, position);
+
+  const Instruction &inst = image.program[position];
+  Block was = block;
+  block = Block::None;
+  StallCause cause = core.waitCause(inst.waits);
+  if (!execute(inst, now))
+    return; // stalled, or faulted
+  if (was == Block::Semaphore)
+    account.resolve(cause);
+  Cycle cycles = inst.opcode == Opcode::LDS ? 2 : 1;
+  account.wait(StallCause::FillDrain, now);
+  account.charge(StallCause::Busy, now + cycles);
+  ++core.counters.instructions;
+  nextCycle = now + cycles;
+  if (block != Block::Halted)
+    wake(nextCycle);
+}
+
+bool Sequencer::execute(const Instruction &inst, Cycle now) {
+  isa::Queue queue = inst.queue();
+  switch (inst.opcode) {
+  case Opcode::WAIT:
+    if (queue != isa::Queue::Seq)
+      break;
+    if (!core.take(inst.waits, Engine::Sequencer, position)) {
+      if (core.running())
+        stall(Block::Semaphore, now);
+      return false;
+    }
+    goOn(uint64_t(position) + 1);
+    return true;
+  case Opcode::SIGNAL:
+    if (queue != isa::Queue::Seq)
+      break;
+    post(now + 1, Phase::Signal, Signalled, position);
+    goOn(uint64_t(position) + 1);
+    return true;
+  case Opcode::FENCE:
+    if (!core.engine(Engine::Store).idle()) {
+      stall(Block::Fence, now);
+      return false;
+    }
+    goOn(uint64_t(position) + 1);
+    return true;
+  default:
+    if (queue == isa::Queue::Seq)
+      return executeScalar(inst, now);
+  }
+  return push(inst, queue, now);
+}
+
+/// Leaves loops whose last iteration is over, or goes back to their first
+/// instruction.
+void Sequencer::goOn(uint64_t next) {
+  while (!loops.empty() && next == uint64_t(loops.back().last) + 1) {
+    Loop &loop = loops.back();
+    if (++loop.iteration < loop.count) {
+      regs[loop.reg] = uint64_t(loop.iteration);
+      position = loop.first;
+      return;
+    }
+    loops.pop_back();
+  }
+  position = uint32_t(next);
+}
+
+bool Sequencer::branch(int64_t offset) {
+  const KernelImage &image = *core.task.image;
+  int64_t target = int64_t(position) + offset;
+  bool inside = target >= 0 && target < int64_t(image.program.size()) &&
+                image.enclosingLoop[size_t(target)] == image.enclosingLoop[position];
+  if (inside && !loops.empty())
+    inside = target >= loops.back().first && target <= loops.back().last;
+  if (!inside) {
+    core.fault(FaultCause::IllegalBranch, position, uint64_t(target));
+    return false;
+  }
+  position = uint32_t(target);
+  return true;
+}
+
+bool Sequencer::enterLoop(const Instruction &inst, uint8_t reg, int64_t count,
+                          uint32_t length) {
+  uint64_t last = uint64_t(position) + length;
+  uint64_t limit = loops.empty() ? core.task.image->program.size() - 1 : loops.back().last;
+  if (length == 0 || last > limit || (inst.opcode == Opcode::LOOP && count <= 0)) {
+    core.fault(FaultCause::IllegalLoop, position, last);
+    return false;
+  }
+  if (count <= 0) {
+    goOn(last + 1);
+    return true;
+  }
+  if (loops.size() == isa::maxLoopDepth) {
+    core.fault(FaultCause::LoopNesting, position, loops.size());
+    return false;
+  }
+  loops.push_back({position + 1, uint32_t(last), count, 0, reg});
+  regs[reg] = 0;
+  ++position;
+  return true;
+}
+
+bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
+  auto field = [&](unsigned index) { return inst.get(index); };
+  auto set = [&](uint64_t value) { regs[size_t(field(isa::add::rd))] = value; };
+  // Binary and immediate instructions have rd, ra, rb or imm in this order.
+  uint64_t a = 0, b = 0;
+  switch (inst.opcode) {
+  case Opcode::ADD:
+  case Opcode::SUB:
+  case Opcode::MUL:
+  case Opcode::AND:
+  case Opcode::OR:
+  case Opcode::XOR:
+  case Opcode::SHL:
+  case Opcode::SHR:
+  case Opcode::SLT:
+  case Opcode::MIN:
+  case Opcode::MAX:
+  case Opcode::DIVU:
+  case Opcode::REMU:
+    a = uint64_t(reg(field(isa::add::ra))), b = uint64_t(reg(field(isa::add::rb)));
+    break;
+  case Opcode::ADDI:
+  case Opcode::MULI:
+  case Opcode::ANDI:
+  case Opcode::XORI:
+    a = uint64_t(reg(field(isa::addi::ra))), b = uint64_t(field(isa::addi::imm));
+    break;
+  default:
+    break;
+  }
+  switch (inst.opcode) {
+  case Opcode::HALT:
+    block = Block::Halted;
+    haltCycle = now + 1;
+    post(now + 1, Phase::Start, HaltCheck);
+    return true;
+  case Opcode::TRAP:
+    core.fault(FaultCause::Trap, position, uint64_t(field(isa::trap::code)));
+    return false;
+  case Opcode::MARK:
+    core.trace(TraceEvent::Kind::Mark, Engine::Sequencer, inst.opcode, position, 0,
+               uint64_t(field(isa::mark::id)));
+    break;
+  case Opcode::LI:
+    set(uint64_t(field(isa::li::imm)));
+    break;
+  case Opcode::ADD:
+  case Opcode::ADDI:
+    set(a + b);
+    break;
+  case Opcode::SUB:
+    set(a - b);
+    break;
+  case Opcode::MUL:
+  case Opcode::MULI:
+    set(a * b);
+    break;
+  case Opcode::AND:
+  case Opcode::ANDI:
+    set(a & b);
+    break;
+  case Opcode::OR:
+    set(a | b);
+    break;
+  case Opcode::XOR:
+  case Opcode::XORI:
+    set(a ^ b);
+    break;
+  case Opcode::SHL:
+    set(a << (b % 64));
+    break;
+  case Opcode::SHR:
+    set(a >> (b % 64));
+    break;
+  case Opcode::SLT:
+    set(int64_t(a) < int64_t(b));
+    break;
+  case Opcode::MIN:
+    set(uint64_t(std::min(int64_t(a), int64_t(b))));
+    break;
+  case Opcode::MAX:
+    set(uint64_t(std::max(int64_t(a), int64_t(b))));
+    break;
+  case Opcode::DIVU:
+  case Opcode::REMU:
+    if (b == 0) {
+      core.fault(FaultCause::DivideByZero, position, 0);
+      return false;
+    }
+    set(inst.opcode == Opcode::DIVU ? a / b : a % b);
+    break;
+  case Opcode::JUMP:
+    return branch(field(isa::jump::offset));
+  case Opcode::BEQ:
+  case Opcode::BNE:
+  case Opcode::BLT:
+  case Opcode::BGE: {
+    int64_t x = reg(field(isa::beq::ra)), y = reg(field(isa::beq::rb));
+    bool taken = inst.opcode == Opcode::BEQ   ? x == y
+                 : inst.opcode == Opcode::BNE ? x != y
+                 : inst.opcode == Opcode::BLT ? x < y
+                                              : x >= y;
+    if (taken)
+      return branch(field(isa::beq::offset));
+    break;
+  }
+  case Opcode::LOOP:
+    return enterLoop(inst, uint8_t(field(isa::loop::rd)), field(isa::loop::count),
+                     uint32_t(field(isa::loop::length)));
+  case Opcode::LOOPR:
+    return enterLoop(inst, uint8_t(field(isa::loopr::rd)), reg(field(isa::loopr::ra)),
+                     uint32_t(field(isa::loopr::length)));
+  case Opcode::LDARG: {
+    auto index = uint64_t(field(isa::ldarg::index));
+    if (index >= core.task.arguments.size()) {
+      core.fault(FaultCause::ArgumentIndex, position, index);
+      return false;
+    }
+    regs[size_t(field(isa::ldarg::rd))] = core.task.arguments[index];
+    break;
+  }
+  case Opcode::LDS: {
+    uint64_t address = uint64_t(reg(field(isa::lds::ra))) + uint64_t(field(isa::lds::imm));
+    if (address % 4 != 0) {
+      core.fault(FaultCause::Misaligned, position, address);
+      return false;
+    }
+    if (core.spm.size() < 4 || address > core.spm.size() - 4) {
+      core.fault(FaultCause::SpmOutOfBounds, position, address);
+      return false;
+    }
+    auto value = loadLittleEndian<int32_t>(core.spm.data() + address);
+    regs[size_t(field(isa::lds::rd))] = uint64_t(int64_t(value));
+    core.counters.spmBytesRead += 4;
+    break;
+  }
+  case Opcode::COREID:
+    regs[size_t(field(isa::coreid::rd))] = core.task.indexInDispatch;
+    break;
+  case Opcode::NUMCORES:
+    regs[size_t(field(isa::numcores::rd))] = core.task.numCores;
+    break;
+  case Opcode::TDLOAD: {
+    auto index = uint64_t(field(isa::td_load::index));
+    const auto &constants = core.task.image->descriptors;
+    if (index >= constants.size() || !constants[index]) {
+      core.fault(index >= constants.size() ? FaultCause::DescriptorIndex
+                                           : FaultCause::IllegalDescriptor,
+                 position, index);
+      return false;
+    }
+    descriptors[size_t(field(isa::td_load::td))] = *constants[index];
+    break;
+  }
+  case Opcode::TDADD:
+  case Opcode::TDADDI: {
+    isa::Descriptor td = descriptors[size_t(field(isa::td_add::src))];
+    td.base += inst.opcode == Opcode::TDADD
+                   ? uint64_t(reg(field(isa::td_add::ra)))
+                   : uint64_t(field(isa::td_addi::imm));
+    descriptors[size_t(field(isa::td_add::td))] = td;
+    break;
+  }
+  default:
+    core.fault(FaultCause::IllegalInstruction, position, uint64_t(inst.opcode));
+    return false;
+  }
+  goOn(uint64_t(position) + 1);
+  return true;
+}
+
+bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
+  auto kind = Engine(uint8_t(queue)); // the same order
+  QueueEngine &engine = core.engine(kind);
+  if (engine.full()) {
+    stall(Block(unsigned(Block::Load) + unsigned(kind) - unsigned(Engine::Load)), now);
+    return false;
+  }
+  auto td = [&](unsigned index) { return descriptors[size_t(inst.get(index))]; };
+  auto flag = [&](unsigned accumulate, unsigned ra) {
+    auto how = isa::Accumulate(inst.get(accumulate));
+    return how == isa::Accumulate::Yes ||
+           (how == isa::Accumulate::Reg && reg(inst.get(ra)) != 0);
+  };
+  QueueEntry entry;
+  entry.opcode = inst.opcode;
+  entry.pc = position;
+  entry.visible = now + 1;
+  entry.waits = inst.waits;
+  entry.signals = inst.signals;
+  switch (inst.opcode) {
+  case Opcode::WAIT:
+  case Opcode::SIGNAL:
+    break;
+  case Opcode::LOAD:
+    entry.operands = {td(isa::load::dst), td(isa::load::src)};
+    break;
+  case Opcode::STORE:
+    entry.operands = {td(isa::store::dst), td(isa::store::src)};
+    entry.posted = inst.get(isa::store::posted) != 0;
+    break;
+  case Opcode::FILL:
+    entry.operands = {td(isa::fill::dst)};
+    entry.value = uint64_t(inst.get(isa::fill::value));
+    break;
+  case Opcode::MMA:
+    entry.operands = {td(isa::mma::acc), td(isa::mma::a), td(isa::mma::b)};
+    entry.maskA = uint8_t(inst.get(isa::mma::m_dims));
+    entry.maskB = uint8_t(inst.get(isa::mma::n_dims));
+    entry.accumulate = flag(isa::mma::accumulate, isa::mma::ra);
+    break;
+  case Opcode::MAP:
+    entry.operands = {td(isa::map::out0), td(isa::map::out1), td(isa::map::in0),
+                      td(isa::map::in1),  td(isa::map::in2),  td(isa::map::in3)};
+    entry.value = uint64_t(inst.get(isa::map::program));
+    entry.maskA = uint8_t(inst.get(isa::map::reduce_dims));
+    entry.reduce = isa::Reduce(inst.get(isa::map::reduce));
+    entry.accumulate = flag(isa::map::accumulate, isa::map::ra);
+    break;
+  default:
+    core.fault(FaultCause::IllegalInstruction, position, uint64_t(inst.opcode));
+    return false;
+  }
+  engine.push(entry);
+  goOn(uint64_t(position) + 1);
+  return true;
+}
+
+} // namespace tessera::sim

@@ -1,0 +1,184 @@
+//===- Dispatch.cpp - Command processor: dispatches -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/CommandProcessor.h"
+
+namespace tessera::sim {
+
+/// Kernels whose decoded form is kept.
+static constexpr size_t imagesKept = 64;
+
+std::vector<uint32_t> CommandProcessor::rectangle(const isa::DispatchPacket &d) const {
+  const CoresConfig &mesh = services.arch.cores;
+  std::vector<uint32_t> result;
+  if (uint32_t(d.x) + d.width > mesh.meshX || uint32_t(d.y) + d.height > mesh.meshY)
+    return result;
+  for (uint32_t y = d.y; y < uint32_t(d.y) + d.height; ++y)
+    for (uint32_t x = d.x; x < uint32_t(d.x) + d.width; ++x)
+      result.push_back(y * mesh.meshX + x);
+  if (!result.empty() && result.back() >= cores.size())
+    result.clear();
+  return result;
+}
+
+bool CommandProcessor::takeCores(uint32_t q, Slot &slot) {
+  std::vector<uint32_t> wanted = rectangle(std::get<isa::DispatchPacket>(slot.packet.body));
+  for (uint32_t core : wanted)
+    if (coreOwner[core] != 0)
+      return false;
+  for (uint32_t core : wanted)
+    coreOwner[core] = pack(q, slot.id);
+  slot.coresLeft = uint32_t(wanted.size());
+  return true;
+}
+
+void CommandProcessor::freeCores(uint64_t owner) {
+  for (uint32_t core = 0; core < coreOwner.size(); ++core)
+    if (coreOwner[core] == owner) {
+      cores[core]->abort(); // does nothing if it has halted
+      coreOwner[core] = 0;
+    }
+}
+
+void CommandProcessor::snapshot(Slot &slot, bool begin) {
+  auto apply = [&](uint64_t &value, uint64_t now) { value = begin ? value - now : value + now; };
+  for (uint32_t index : rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
+    CoreStatistics s = cores[index]->statistics();
+    for (size_t e = 0; e < numEngines; ++e)
+      begin ? slot.engines[e] -= s.engines[e] : slot.engines[e] += s.engines[e];
+    apply(slot.macs, s.totalMacs());
+    apply(slot.dramRead, s.dramBytesRead);
+    apply(slot.dramWritten, s.dramBytesWritten);
+  }
+}
+
+void CommandProcessor::recordRead(uint32_t q, Slot &slot) {
+  uint64_t root = queues[q].context;
+  const auto &d = std::get<isa::DispatchPacket>(slot.packet.body);
+  uint64_t address = d.kernel;
+  std::array<uint8_t, isa::kernelRecordBytes> bytes;
+  FaultCause cause = services.memory.readVirtual(root, d.kernel, bytes.data(), bytes.size(),
+                                                 Access::Read, address);
+  if (cause != FaultCause::None)
+    return fault(q, slot.id, cause, address);
+  Result<isa::KernelRecord> record = isa::decodeKernelRecord(bytes);
+  if (!record || d.numArguments > maxArguments || d.numArguments < record->numArguments)
+    return fault(q, slot.id, FaultCause::IllegalPacket, d.kernel);
+  const isa::KernelRecord &r = *record;
+  uint64_t descriptorBytes = uint64_t(r.numDescriptors) * isa::descriptorBytes;
+  if (uint64_t(r.textBytes) + r.mapBytes > services.arch.imemBytes)
+    return fault(q, slot.id, FaultCause::InstructionMemoryOverflow,
+                 uint64_t(r.textBytes) + r.mapBytes);
+  if (descriptorBytes > services.arch.tdmemBytes)
+    return fault(q, slot.id, FaultCause::DescriptorMemoryOverflow, descriptorBytes);
+  slot.task.root = root;
+  slot.task.record = r;
+  slot.argumentBytesRead = 0;
+  slot.task.arguments.assign(d.numArguments, 0);
+  readArguments(q, slot);
+}
+
+void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
+  const auto &d = std::get<isa::DispatchPacket>(slot.packet.body);
+  uint64_t left = uint64_t(d.numArguments) * 8 - slot.argumentBytesRead;
+  uint64_t address = d.arguments + slot.argumentBytesRead;
+  if (left > 0) {
+    // In reads that stay within a page.
+    uint64_t part = std::min(left, isa::smallPageBytes - address % isa::smallPageBytes);
+    slot.argumentBytesRead += uint32_t(part);
+    return requestVirtual(q, address, uint32_t(part), Access::Read, ArgumentsRead, slot.id);
+  }
+  uint64_t root = slot.task.root;
+  const isa::KernelRecord &r = slot.task.record;
+  address = d.arguments;
+  FaultCause cause = services.memory.readVirtual(
+      root, d.arguments, slot.task.arguments.data(), slot.task.arguments.size() * 8,
+      Access::Read, address);
+  std::vector<uint8_t> text(r.textBytes),
+      descriptors(uint64_t(r.numDescriptors) * isa::descriptorBytes), maps(r.mapBytes);
+  auto read = [&](std::vector<uint8_t> &bytes, uint64_t from, Access access) {
+    if (cause == FaultCause::None && !bytes.empty())
+      cause = services.memory.readVirtual(root, from, bytes.data(), bytes.size(), access,
+                                          address);
+  };
+  read(text, r.text, Access::Execute);
+  read(descriptors, r.descriptors, Access::Read);
+  read(maps, r.mapPrograms, Access::Read);
+  if (cause != FaultCause::None)
+    return fault(q, slot.id, cause, address);
+  slot.task.image = image(text, descriptors, maps);
+
+  // One message to each core; they start as it arrives.
+  std::vector<uint32_t> wanted = rectangle(d);
+  slot.task.numCores = uint32_t(wanted.size());
+  Time latest = services.events.now();
+  for (uint32_t core : wanted)
+    latest = std::max(latest, services.noc.send(services.noc.cpNode(),
+                                                services.noc.coreNode(core), 64,
+                                                services.events.now()));
+  post(services.clock.ceil(latest), Phase::Signal, CoreBegin, q, slot.id);
+}
+
+void CommandProcessor::beginCores(uint32_t q, Slot &slot) {
+  uint32_t index = 0;
+  for (uint32_t core : rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
+    CoreTask task = slot.task;
+    task.indexInDispatch = index++;
+    cores[core]->begin(std::move(task));
+  }
+}
+
+void CommandProcessor::coreStarted(uint32_t core) {
+  auto q = uint32_t(coreOwner[core] >> 48);
+  Slot *slot = find(q, coreOwner[core] & ((uint64_t(1) << 48) - 1));
+  if (!slot || slot->ran)
+    return;
+  slot->ran = true;
+  slot->runCycle = services.now();
+  const auto &d = std::get<isa::DispatchPacket>(slot->packet.body);
+  // An absurdly large budget is none.
+  if (d.budget != 0 && d.budget < (uint64_t(1) << 40))
+    post(slot->runCycle + d.budget, Phase::Start, Watchdog, q, slot->id);
+}
+
+void CommandProcessor::coreHalted(uint32_t core) {
+  auto q = uint32_t(coreOwner[core] >> 48);
+  uint64_t id = coreOwner[core] & ((uint64_t(1) << 48) - 1);
+  Slot *slot = find(q, id);
+  if (!slot)
+    return;
+  slot->haltCycle = services.now();
+  bool lastHalt = true;
+  for (uint32_t other : rectangle(std::get<isa::DispatchPacket>(slot->packet.body)))
+    lastHalt &= !cores[other]->running();
+  if (lastHalt)
+    snapshot(*slot, false);
+  Time arrival = services.noc.send(services.noc.coreNode(core), services.noc.cpNode(), 8,
+                                   services.events.now());
+  post(services.clock.ceil(arrival), Phase::Signal, CoreDone, q, id);
+}
+
+void CommandProcessor::coreFaulted(uint32_t core, const CoreFault &f) {
+  auto q = uint32_t(coreOwner[core] >> 48);
+  fault(q, coreOwner[core] & ((uint64_t(1) << 48) - 1), f.cause, f.address, core, f.pc);
+}
+
+std::shared_ptr<const KernelImage>
+CommandProcessor::image(const std::vector<uint8_t> &text,
+                        const std::vector<uint8_t> &descriptors,
+                        const std::vector<uint8_t> &maps) {
+  for (const auto &known : images)
+    if (known->text == text && known->descriptorBytes == descriptors &&
+        known->mapBytes == maps)
+      return known;
+  if (images.size() == imagesKept)
+    images.erase(images.begin());
+  images.push_back(KernelImage::decode(text, descriptors, maps));
+  return images.back();
+}
+
+} // namespace tessera::sim

@@ -1,0 +1,206 @@
+//===- FrontEnd.cpp - Command processor: fetch and decode -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/CommandProcessor.h"
+
+namespace tessera::sim {
+
+void CommandProcessor::post(Cycle cycle, Phase phase, Code code, uint32_t q,
+                            uint64_t payload) {
+  Event event;
+  event.time = services.clock.at(cycle);
+  event.phase = phase;
+  event.component = self;
+  event.code = code;
+  event.epoch = queues[q].epoch;
+  event.payload = pack(q, payload);
+  services.events.post(event);
+}
+
+Reply CommandProcessor::reply(Code code, uint32_t q, uint64_t id) {
+  return {self, code, queues[q].epoch, pack(q, id)};
+}
+
+void CommandProcessor::requestVirtual(uint32_t q, uint64_t address, uint32_t bytes,
+                                      Access access, Code code, uint64_t id) {
+  VirtualRequest r;
+  r.root = queues[q].context;
+  r.address = address;
+  r.bytes = bytes;
+  r.access = access;
+  r.client = client;
+  r.node = services.noc.cpNode();
+  r.account = services.arch.cores.count;
+  r.reply = reply(code, q, id);
+  r.translatedCode = Translated;
+  (void)services.mmu.request(r); // a miss only takes longer
+}
+
+CommandProcessor::Slot *CommandProcessor::find(uint32_t q, uint64_t id) {
+  for (Slot &slot : queues[q].window)
+    if (slot.id == id)
+      return &slot;
+  return nullptr;
+}
+
+void CommandProcessor::advance(uint32_t q) {
+  Queue &queue = queues[q];
+  if (!queue.enabled || queue.faulted || queue.busy || queue.heldBy ||
+      queue.window.size() >= windowSize)
+    return;
+  Cycle now = services.now();
+  if (!queue.buffer.empty()) {
+    queue.busy = true;
+    post(now + services.arch.cp.decode, Phase::Complete, Decoded, q);
+    return;
+  }
+  if (!queue.streams.empty()) {
+    Slot *parent = find(q, queue.streams.front());
+    if (!parent) {
+      queue.streams.erase(queue.streams.begin());
+      return advance(q);
+    }
+    const auto &indirect = std::get<isa::IndirectPacket>(parent->packet.body);
+    uint64_t address = indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes;
+    // One read stays within a page.
+    uint64_t toPageEnd = (isa::smallPageBytes - address % isa::smallPageBytes) / isa::packetBytes;
+    queue.fetchParent = parent->id;
+    queue.fetchCount = uint32_t(std::min<uint64_t>(
+        {fetchBatch, toPageEnd, parent->commandCount - parent->nextCommand}));
+    if (!parent->fetchBegun) {
+      parent->fetchBegun = true;
+      parent->firstFetch = now;
+    }
+  } else {
+    if (queue.sleeping || queue.read >= queue.published)
+      return;
+    uint64_t slot = queue.read & (queue.size - 1);
+    // One read does not wrap, and not beyond what can still be in the ring.
+    queue.fetchParent = 0;
+    queue.fetchCount = uint32_t(std::min<uint64_t>(
+        {fetchBatch, queue.published - queue.read, queue.size - slot}));
+  }
+  queue.busy = true;
+  queue.fetchCycle = now;
+  post(now + services.arch.cp.fetch, Phase::Start, FetchIssue, q);
+}
+
+void CommandProcessor::fetchIssue(uint32_t q) {
+  Queue &queue = queues[q];
+  uint32_t bytes = queue.fetchCount * isa::packetBytes;
+  if (queue.fetchParent) {
+    Slot *parent = find(q, queue.fetchParent);
+    if (!parent) {
+      queue.busy = false;
+      return advance(q);
+    }
+    const auto &indirect = std::get<isa::IndirectPacket>(parent->packet.body);
+    requestVirtual(q, indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes,
+                   bytes, Access::Read, FetchDone, 0);
+    return;
+  }
+  MemoryRequest r;
+  r.space = isa::PhysicalSpace::Host;
+  r.bytes = bytes;
+  r.address = queue.ring + (queue.read & (queue.size - 1)) * isa::packetBytes;
+  r.node = services.noc.cpNode();
+  r.account = services.arch.cores.count;
+  r.reply = reply(FetchDone, q, 0);
+  services.memorySystem.request(r);
+}
+
+void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
+  Queue &queue = queues[q];
+  queue.busy = false;
+  std::vector<uint8_t> bytes(size_t(queue.fetchCount) * isa::packetBytes);
+  Fetched fetched;
+  fetched.fetchCycle = queue.fetchCycle;
+  if (queue.fetchParent) {
+    Slot *parent = find(q, queue.fetchParent);
+    if (!parent)
+      return advance(q);
+    const auto &indirect = std::get<isa::IndirectPacket>(parent->packet.body);
+    uint64_t address = indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes;
+    if (faultCause == FaultCause::None)
+      faultCause = services.memory.readVirtual(queue.context, address, bytes.data(),
+                                               bytes.size(), Access::Read, address);
+    if (faultCause != FaultCause::None)
+      return fault(q, parent->id, faultCause, address);
+    fetched.ringIndex = parent->fetched.ringIndex;
+    fetched.parent = parent->id;
+    for (uint32_t i = 0; i < queue.fetchCount; ++i) {
+      std::copy_n(bytes.begin() + i * isa::packetBytes, isa::packetBytes,
+                  fetched.image.begin());
+      fetched.command = parent->nextCommand++;
+      queue.buffer.push_back(fetched);
+    }
+    if (parent->nextCommand == parent->commandCount)
+      std::erase(queue.streams, parent->id); // it ends when the last was decoded
+    return advance(q);
+  }
+  uint64_t at = queue.ring + (queue.read & (queue.size - 1)) * isa::packetBytes;
+  services.memory.read(isa::PhysicalSpace::Host, at, bytes.data(), bytes.size());
+  for (uint32_t i = 0; i < queue.fetchCount; ++i) {
+    std::copy_n(bytes.begin() + i * isa::packetBytes, isa::packetBytes,
+                fetched.image.begin());
+    if (fetched.image[0] == uint8_t(isa::PacketType::Invalid)) {
+      // Reserved, not yet published: its publication rings again.
+      queue.sleeping = true;
+      break;
+    }
+    fetched.ringIndex = queue.read++;
+    queue.buffer.push_back(fetched);
+  }
+  advance(q);
+}
+
+void CommandProcessor::decoded(uint32_t q) {
+  Queue &queue = queues[q];
+  queue.busy = false;
+  if (queue.buffer.empty())
+    return advance(q);
+  Slot slot;
+  slot.fetched = queue.buffer.front();
+  queue.buffer.pop_front();
+  uint8_t type = slot.fetched.image[0];
+  uint64_t parentId = slot.fetched.parent;
+  Slot *parent = parentId ? find(q, parentId) : nullptr;
+
+  auto streamEnds = [&] {
+    parent->exhausted = true;
+    std::erase(queue.streams, parentId);
+    std::erase_if(queue.buffer, [&](const Fetched &f) { return f.parent == parentId; });
+    if (parent->childrenLeft == 0)
+      complete(q, *parent);
+  };
+  if (parent && type == uint8_t(isa::PacketType::Return)) {
+    streamEnds();
+    return advance(q);
+  }
+
+  Result<isa::Packet> packet = isa::decodePacket(slot.fetched.image);
+  slot.id = nextId++;
+  if (packet)
+    slot.packet = *packet;
+  uint64_t id = slot.id;
+  bool last = parent && slot.fetched.command + 1 == parent->commandCount;
+  bool illegal = !packet || (parentId && std::holds_alternative<isa::IndirectPacket>(
+                                             slot.packet.body));
+  if (parent)
+    ++parent->childrenLeft;
+  queue.window.push_back(std::move(slot));
+  if (illegal)
+    return fault(q, id, FaultCause::IllegalPacket, type);
+  if (last)
+    streamEnds();
+  if (queue.window.back().packet.flags & isa::packetBarrier)
+    queue.heldBy = id;
+  tryStart(q, id);
+  advance(q);
+}
+
+} // namespace tessera::sim

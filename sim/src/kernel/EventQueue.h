@@ -1,0 +1,92 @@
+//===- EventQueue.h - The event kernel --------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Events are plain data; executing one allocates nothing (the heap's storage
+// grows, but is kept). At equal time the order is: completions, then signals,
+// then starts; then the component's number; then the order of posting.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_KERNEL_EVENTQUEUE_H
+#define TESSERA_SIM_KERNEL_EVENTQUEUE_H
+
+#include "kernel/Clock.h"
+#include "kernel/Serialize.h"
+#include <cassert>
+#include <vector>
+
+namespace tessera::sim {
+
+enum class Phase : uint8_t { Complete, Signal, Start };
+
+using ComponentId = uint16_t;
+
+struct Event {
+  Time time = 0;
+  uint64_t sequence = 0; ///< Given by the queue.
+  uint64_t payload = 0;
+  /// Which life of the component it is for: a component that was aborted
+  /// ignores the events of its earlier lives.
+  uint32_t epoch = 0;
+  ComponentId component = 0;
+  Phase phase = Phase::Start;
+  uint8_t code = 0; ///< The component's own enumeration.
+  /// A memory reply: the isa::mmio::FaultCause of its translation, or 0.
+  uint8_t fault = 0;
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, time, sequence, payload, epoch, component, phase, code, fault);
+  }
+};
+
+/// Whatever can receive events.
+class Component {
+public:
+  virtual ~Component() = default;
+  virtual void handle(const Event &event) = 0;
+};
+
+class EventQueue {
+public:
+  ComponentId add(Component &component) {
+    components.push_back(&component);
+    return ComponentId(components.size() - 1);
+  }
+
+  Time now() const { return current; }
+  bool empty() const { return heap.empty(); }
+  Time nextTime() const { return heap.empty() ? ~Time(0) : heap.front().time; }
+  uint64_t executed() const { return count; }
+
+  /// `event.time` must not be in the past.
+  void post(Event event);
+  /// Executes the first event.
+  void executeNext();
+  /// Lets time pass up to `time`, which must not be beyond the next event.
+  void passTo(Time time) {
+    assert(time >= current && time <= nextTime() && "time skips an event");
+    current = time;
+  }
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, current, nextSequence, count, heap);
+    if constexpr (A::loading)
+      for (const Event &event : heap)
+        if (event.component >= components.size() || event.time < current)
+          ar.fail();
+  }
+
+private:
+  std::vector<Component *> components;
+  std::vector<Event> heap;
+  Time current = 0;
+  uint64_t nextSequence = 0, count = 0;
+};
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_KERNEL_EVENTQUEUE_H
