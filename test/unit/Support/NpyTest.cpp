@@ -58,7 +58,8 @@ TEST(Npy, BytesAreThoseOfNumPy) {
   std::vector<uint8_t> file = formatNpy(array);
   std::string header(file.begin() + 10, file.begin() + 128);
   EXPECT_EQ(header.substr(0, 62),
-            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" + std::string(3, ' '));
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" +
+                std::string(3, ' '));
   EXPECT_EQ(header.back(), '\n');
   EXPECT_EQ(file[8], 118);
 }
