@@ -1,0 +1,42 @@
+
+#include "Command.h"
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace tessera::tool {
+
+static const char *const unavailableGroup = "Not available yet";
+
+void addUnavailableOption(CLI::App &app, const std::string &name) {
+  app.add_option_function<std::vector<std::string>>(
+         name,
+         [name](const std::vector<std::string> &) {
+           throw CLI::ValidationError(name, "is not available yet");
+         },
+         "")
+      ->expected(0, 1)
+      ->trigger_on_parse()
+      ->group(unavailableGroup);
+}
+
+void addUnavailableCommands(CLI::App &app) {
+  for (const char *name : {"generate", "whatif", "compare"}) {
+    CLI::App *command = app.add_subcommand(name, "")->group(unavailableGroup);
+    command->allow_extras();
+    command->set_help_flag();
+    command->parse_complete_callback(
+        [name] { throw CLI::ValidationError(name, "is not available yet"); });
+  }
+}
+
+int fail(const Status &status) {
+  fmt::print(stderr, "error: {}\n", status.message());
+  return exitError;
+}
+
+int failUsage(const std::string &message) {
+  fmt::print(stderr, "error: {}\n", message);
+  return exitUsage;
+}
+
+} // namespace tessera::tool

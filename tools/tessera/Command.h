@@ -1,0 +1,42 @@
+
+#ifndef TESSERA_TOOLS_TESSERA_COMMAND_H
+#define TESSERA_TOOLS_TESSERA_COMMAND_H
+
+#include "tessera/Support/Status.h"
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace tessera::tool {
+
+enum ExitStatus : int {
+  exitGood = 0,
+  exitError = 1,        ///< Bad input, unsupported, fault.
+  exitUsage = 2,        ///< The command line itself.
+  exitVerification = 3, ///< Results differ from the reference.
+};
+
+/// What the command line asks for; set by the sub-command that was given.
+using Action = std::function<int()>;
+
+// Each adds one sub-command to `app`; parsing it sets `action`.
+void addRunCommand(CLI::App &app, Action &action);
+void addCompileCommand(CLI::App &app, Action &action);
+void addDisasmCommand(CLI::App &app, Action &action);
+void addInfoCommand(CLI::App &app, Action &action);
+void addArchCommand(CLI::App &app, Action &action);
+/// The sub-commands that are not available yet.
+void addUnavailableCommands(CLI::App &app);
+
+/// Takes an option that is not available yet, with or without a value, and
+/// refuses it as a usage error.
+void addUnavailableOption(CLI::App &app, const std::string &name);
+
+/// Prints `error: …` and returns exitError.
+int fail(const Status &status);
+/// The same for a contradiction in the command line; returns exitUsage.
+int failUsage(const std::string &message);
+
+} // namespace tessera::tool
+
+#endif // TESSERA_TOOLS_TESSERA_COMMAND_H

@@ -1,0 +1,87 @@
+
+#include "Command.h"
+#include "CompileFlags.h"
+#include "FileOutput.h"
+#include "ObjectFile.h"
+#include <fmt/format.h>
+
+namespace tessera::tool {
+
+namespace {
+struct CompileCommand {
+  std::string model, output, dumpAfter;
+  EmitLevel emit = EmitLevel::Object;
+  CompileFlags flags;
+
+  int run() const;
+};
+} // namespace
+
+int CompileCommand::run() const {
+  Result<CompileOptions> options = flags.options();
+  if (!options)
+    return fail(options.status());
+  options->emit = emit;
+  options->dumpAfter = dumpAfter;
+  if (Status possible = checkFileCanBe(output); !possible.ok())
+    return fail(possible);
+  Result<bool> isObject = isObjectFile(model);
+  if (!isObject)
+    return fail(isObject.status());
+  if (*isObject)
+    return fail(Status(StatusCode::InvalidArgument,
+                       model + ": is an object, compiled already; accepted are "
+                               ".onnx, .mlir and .mlirbc"));
+  Result<CompiledModel> compiled = compileModel(model, *options);
+  if (!compiled)
+    return fail(compiled.status());
+  Status written =
+      emit == EmitLevel::Object
+          ? replaceFile(output, writeObject(compiled->object))
+          : replaceFile(output, std::string_view(compiled->emittedText));
+  if (!written.ok())
+    return fail(written);
+  if (!dumpAfter.empty())
+    fmt::print("{}", compiled->dumpText);
+  if (flags.timing)
+    fmt::print(stderr, "{}", compiled->timingText);
+  return exitGood;
+}
+
+void addCompileCommand(CLI::App &app, Action &action) {
+  CLI::App *command =
+      app.add_subcommand("compile", "Compiles a model to an object");
+  auto compile = std::make_shared<CompileCommand>();
+  command->add_option("MODEL", compile->model, "Model (.onnx, .mlir, .mlirbc)")
+      ->required();
+  command->add_option("-o", compile->output, "File to write")->required();
+  const std::map<std::string, EmitLevel> levels = {
+      {"graph", EmitLevel::Graph},   {"tile", EmitLevel::Tile},
+      {"isa", EmitLevel::Isa},       {"device", EmitLevel::Device},
+      {"object", EmitLevel::Object},
+  };
+  command
+      ->add_option_function<std::string>(
+          "--emit",
+          [compile, levels](const std::string &level) {
+            compile->emit = levels.at(level);
+          },
+          "How far to compile: graph, tile, isa, device, object")
+      ->check(CLI::Validator(
+          [levels](std::string &level) -> std::string {
+            return levels.count(level)
+                       ? ""
+                       : fmt::format(
+                             "'{}' is no level; graph, tile, isa, device "
+                             "and object are",
+                             level);
+          },
+          ""));
+  command->add_option("--dump-after", compile->dumpAfter,
+                      "Prints the program after this pass");
+  compile->flags.addTo(*command);
+  command->callback(
+      [&action, compile] { action = [compile] { return compile->run(); }; });
+}
+
+} // namespace tessera::tool

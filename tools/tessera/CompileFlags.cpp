@@ -1,0 +1,68 @@
+
+#include "CompileFlags.h"
+#include "Command.h"
+#include <charconv>
+#include <fmt/format.h>
+
+namespace tessera::tool {
+
+/// NAME=N, or what is wrong with it.
+static std::string checkDim(const std::string &text) {
+  size_t equals = text.find('=');
+  uint64_t value = 0;
+  const char *end = text.data() + text.size();
+  if (equals != std::string::npos && equals > 0) {
+    auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
+    if (error == std::errc() && stop == end && value > 0)
+      return "";
+  }
+  return fmt::format("'{}' is not NAME=N with a number from 1 on", text);
+}
+
+static std::string checkPrecision(const std::string &text) {
+  if (text == "f32")
+    return "";
+  for (const char *known : {"bf16", "f16", "f8E4M3FN", "f8E5M2", "i8"})
+    if (text == known)
+      return fmt::format("{} is not available yet; f32 is", text);
+  return fmt::format("'{}' is unknown; f32 is available", text);
+}
+
+void CompileFlags::addTo(CLI::App &command) {
+  command.add_option(
+      "--arch", arch,
+      fmt::format("Architecture: preset or file (a model's default: "
+                  "{}, an object's: what it was built for)",
+                  defaultArchitecture));
+  command.add_option("--dim", dims, "NAME=N: value of a symbolic dimension")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(checkDim, ""));
+  command
+      .add_option("--precision", precision, "Format of f32 contractions: f32")
+      ->check(CLI::Validator(checkPrecision, ""));
+  command.add_flag("--timing", timing, "Time of each compiler pass, on stderr");
+  for (const char *name : {"--reassociate", "--autotune", "--explain"})
+    addUnavailableOption(command, name);
+}
+
+Result<CompileOptions> CompileFlags::options() const {
+  CompileOptions options;
+  TESSERA_ASSIGN_OR_RETURN(
+      options.architecture,
+      loadArchitecture(arch.empty() ? defaultArchitecture : arch));
+  for (const std::string &dim : dims) {
+    size_t equals = dim.find('=');
+    std::string name = dim.substr(0, equals);
+    uint64_t value = 0;
+    std::from_chars(dim.data() + equals + 1, dim.data() + dim.size(), value);
+    if (!options.dims.emplace(name, value).second)
+      return Status(StatusCode::InvalidArgument,
+                    fmt::format("--dim {}: given twice", name));
+  }
+  options.timing = timing;
+  return options;
+}
+
+} // namespace tessera::tool

@@ -1,0 +1,30 @@
+
+#ifndef TESSERA_TOOLS_TESSERA_COMPILEFLAGS_H
+#define TESSERA_TOOLS_TESSERA_COMPILEFLAGS_H
+
+#include "tessera/Pipelines/Compiler.h"
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace tessera::tool {
+
+struct CompileFlags {
+  std::string arch; ///< Empty: not given.
+  std::vector<std::string> dims;
+  std::string precision = "f32";
+  bool timing = false;
+
+  /// Adds `--arch`, `--dim`, `--precision`, `--timing` and refuses the compile
+  /// options that are not available yet.
+  void addTo(CLI::App &command);
+  /// Options for compileModel(); loads the architecture.
+  Result<CompileOptions> options() const;
+};
+
+/// What `--arch` is when nobody says.
+inline constexpr const char *defaultArchitecture = "edge";
+
+} // namespace tessera::tool
+
+#endif // TESSERA_TOOLS_TESSERA_COMPILEFLAGS_H

@@ -1,0 +1,25 @@
+
+#include "Command.h"
+#include "ObjectFile.h"
+#include "tessera/Object/Print.h"
+#include <fmt/format.h>
+
+namespace tessera::tool {
+
+void addDisasmCommand(CLI::App &app, Action &action) {
+  CLI::App *command =
+      app.add_subcommand("disasm", "Prints all that an object holds");
+  auto path = std::make_shared<std::string>();
+  command->add_option("OBJECT", *path, "Object file (.tsr)")->required();
+  command->callback([&action, path] {
+    action = [path]() -> int {
+      Result<Object> object = readObjectFile(*path);
+      if (!object)
+        return fail(object.status());
+      fmt::print("{}", disassembleObject(*object));
+      return exitGood;
+    };
+  });
+}
+
+} // namespace tessera::tool

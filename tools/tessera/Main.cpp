@@ -1,0 +1,29 @@
+
+#include "Command.h"
+#include <fmt/format.h>
+
+using namespace tessera::tool;
+
+int main(int argc, char **argv) {
+  CLI::App app(
+      "Compiles models for an accelerator, simulates it, and tells what "
+      "limits them.",
+      "tessera");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "tessera " TESSERA_VERSION);
+  Action action;
+  addRunCommand(app, action);
+  addCompileCommand(app, action);
+  addDisasmCommand(app, action);
+  addInfoCommand(app, action);
+  addArchCommand(app, action);
+  addUnavailableCommands(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0) // Help or version.
+      return app.exit(error);
+    return failUsage(fmt::format("{} (see tessera --help)", error.what()));
+  }
+  return action();
+}

@@ -1,0 +1,248 @@
+
+#include "Command.h"
+#include "CompileFlags.h"
+#include "FileOutput.h"
+#include "Inputs.h"
+#include "ObjectFile.h"
+#include "Simulation.h"
+#include "TensorFiles.h"
+#include "Verification.h"
+#include "tessera/Report/RunReport.h"
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tessera::tool {
+
+namespace {
+struct RunCommand {
+  std::string path, outputFolder, jsonFile, traceFile;
+  std::string verification; ///< Empty: none.
+  bool timingOnly = false;
+  CompileFlags compile;
+  Inputs inputs;
+
+  int run();
+
+private:
+  /// What there is to run, and where it came from.
+  struct Program {
+    CompiledModel compiled; ///< Of an object: the object alone.
+    Architecture arch;
+    bool fromModel = false;
+  };
+  bool verifies() const { return !verification.empty(); }
+  std::string usageError() const;
+  Status checkFiles() const;
+  Result<Program> prepare();
+  Result<Program> loadObject() const;
+  Status runProgram(Program &program);
+  Status check(const Program &program, std::span<const HostTensor> given,
+               const SimulationResult &result);
+  Status write(const SimulationResult &result,
+               const report::RunReport &report) const;
+
+  std::vector<report::OutputCheck> checks;
+  std::optional<report::Accuracy> accuracy;
+  std::string agreement; ///< Predictions against the reference's.
+};
+} // namespace
+
+std::string RunCommand::usageError() const {
+  if (!traceFile.empty() && !traceFile.ends_with(".json"))
+    return fmt::format(
+        "--trace {}: only Chrome traces (.json) are available yet", traceFile);
+  if (timingOnly && verifies())
+    return "--timing-only computes no values that --verify could compare";
+  if (timingOnly && !outputFolder.empty())
+    return "--timing-only computes no values that --outputs could write";
+  return "";
+}
+
+Status RunCommand::checkFiles() const {
+  if (!outputFolder.empty())
+    TESSERA_RETURN_IF_ERROR(checkFolderCanBe(outputFolder));
+  for (const std::string &file : {jsonFile, traceFile})
+    if (!file.empty())
+      TESSERA_RETURN_IF_ERROR(checkFileCanBe(file));
+  return Status::success();
+}
+
+Result<RunCommand::Program> RunCommand::loadObject() const {
+  Program program;
+  TESSERA_ASSIGN_OR_RETURN(program.compiled.object, readObjectFile(path));
+  const std::string &builtFor = program.compiled.object.architectureName;
+  Result<Architecture> arch =
+      loadArchitecture(compile.arch.empty() ? builtFor : compile.arch);
+  if (!arch && compile.arch.empty())
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("{}: was built for '{}', which is no preset; give its "
+                    "architecture file with --arch",
+                    path, builtFor));
+  TESSERA_RETURN_IF_ERROR(arch.status());
+  program.arch = std::move(*arch);
+  if (Status compatible =
+          checkCompatible(program.compiled.object, program.arch);
+      !compatible.ok())
+    return compatible.withContext(path);
+  return program;
+}
+
+Result<RunCommand::Program> RunCommand::prepare() {
+  TESSERA_ASSIGN_OR_RETURN(bool isObject, isObjectFile(path));
+  TESSERA_RETURN_IF_ERROR(checkFiles());
+  TESSERA_RETURN_IF_ERROR(inputs.read());
+  if (isObject) {
+    if (verifies())
+      return Status(StatusCode::InvalidArgument,
+                    path +
+                        ": an object holds no model to compare with; --verify "
+                        "accepts .onnx, .mlir and .mlirbc");
+    if (!compile.dims.empty())
+      return Status(
+          StatusCode::InvalidArgument,
+          path + ": the dimensions of an object are fixed; --dim accepts "
+                 "models");
+    return loadObject();
+  }
+  Program program;
+  TESSERA_ASSIGN_OR_RETURN(CompileOptions options, compile.options());
+  inputs.describeTo(options);
+  TESSERA_ASSIGN_OR_RETURN(program.compiled, compileModel(path, options));
+  program.arch = std::move(options.architecture);
+  program.fromModel = true;
+  if (compile.timing)
+    fmt::print(stderr, "{}", program.compiled.timingText);
+  return program;
+}
+
+Status RunCommand::check(const Program &program,
+                         std::span<const HostTensor> given,
+                         const SimulationResult &result) {
+  const Object &object = program.compiled.object;
+  std::optional<std::vector<int64_t>> predicted;
+  if (!result.outputs.empty())
+    predicted = predictions(result.outputs.front());
+  if (predicted) {
+    TESSERA_ASSIGN_OR_RETURN(auto labels, inputs.labels());
+    if (labels && labels->size() == predicted->size())
+      accuracy =
+          report::Accuracy{countEqual(*predicted, *labels), labels->size()};
+  }
+  if (!verifies())
+    return Status::success();
+  TESSERA_ASSIGN_OR_RETURN(std::vector<HostTensor> reference,
+                           runReference(program.compiled, given));
+  TESSERA_ASSIGN_OR_RETURN(checks,
+                           compareOutputs(object, result.outputs, reference));
+  if (predicted && accuracy)
+    if (auto expected = predictions(reference.front()))
+      agreement =
+          fmt::format("{} of {} predictions are those of the reference",
+                      countEqual(*predicted, *expected), expected->size());
+  return Status::success();
+}
+
+Status RunCommand::write(const SimulationResult &result,
+                         const report::RunReport &report) const {
+  if (!outputFolder.empty()) {
+    std::map<std::string, std::vector<uint8_t>> files;
+    for (size_t i = 0; i < result.outputs.size(); ++i) {
+      TESSERA_ASSIGN_OR_RETURN(files[fmt::format("{}.npy", i)],
+                               formatTensor(result.outputs[i]));
+    }
+    std::string list = describeTensors(result.outputs);
+    files["outputs.json"].assign(list.begin(), list.end());
+    TESSERA_RETURN_IF_ERROR(replaceFilesIn(outputFolder, files));
+  }
+  if (!jsonFile.empty())
+    TESSERA_RETURN_IF_ERROR(replaceFile(jsonFile, report::toJson(report)));
+  if (!traceFile.empty())
+    TESSERA_RETURN_IF_ERROR(replaceFile(traceFile, result.traceJson));
+  return Status::success();
+}
+
+Status RunCommand::runProgram(Program &program) {
+  const Object &object = program.compiled.object;
+  TESSERA_ASSIGN_OR_RETURN(std::vector<HostTensor> given,
+                           inputs.match(object.inputs));
+  SimulationOptions options{timingOnly, !traceFile.empty(), inputs.seedValue()};
+  TESSERA_ASSIGN_OR_RETURN(SimulationResult result,
+                           simulate(object, program.arch, given, options));
+  TESSERA_RETURN_IF_ERROR(check(program, given, result));
+  report::RunFacts facts{
+      object, program.arch, result.statistics,        path,
+      checks, accuracy,     program.compiled.seconds, result.seconds};
+  TESSERA_ASSIGN_OR_RETURN(report::RunReport report,
+                           report::makeRunReport(facts));
+  TESSERA_RETURN_IF_ERROR(write(result, report));
+  report::SummaryOptions summary;
+  summary.color = isatty(STDOUT_FILENO);
+  fmt::print("{}", report::formatSummary(report, summary));
+  if (verifies())
+    fmt::print("\nThe reference is the imported model, lowered by other passes "
+               "and run "
+               "on the host; it checks\nall that follows the import.{}{}\n",
+               agreement.empty() ? "" : " ", agreement);
+  return Status::success();
+}
+
+int RunCommand::run() {
+  if (std::string message = usageError(); !message.empty())
+    return failUsage(message);
+  Result<Program> program = prepare();
+  if (!program)
+    return fail(program.status());
+  if (Status status = runProgram(*program); !status.ok())
+    return fail(status);
+  for (const report::OutputCheck &output : checks)
+    if (!output.ok) {
+      fmt::print(
+          stderr,
+          "error: output '{}': differs from the reference by {:.3g}; accepted "
+          "is {:.3g} ({})\n",
+          output.name, output.maxAbsError, output.tolerance, output.reason);
+      return exitVerification;
+    }
+  return exitGood;
+}
+
+void addRunCommand(CLI::App &app, Action &action) {
+  CLI::App *command = app.add_subcommand(
+      "run", "Compiles a model if need be, simulates it and reports");
+  auto run = std::make_shared<RunCommand>();
+  command
+      ->add_option("MODEL", run->path,
+                   "Model (.onnx, .mlir, .mlirbc) or object (.tsr)")
+      ->required();
+  run->compile.addTo(*command);
+  run->inputs.addTo(*command);
+  command->add_option("--outputs", run->outputFolder,
+                      "Folder for 0.npy, 1.npy, … and outputs.json");
+  command->add_option("--json", run->jsonFile, "File for the report as JSON");
+  command->add_option(
+      "--trace", run->traceFile,
+      "File for a trace of what each engine did (.json: Chrome)");
+  command->add_flag("--timing-only", run->timingOnly,
+                    "Counts cycles without moving data");
+  // A flag, so that it never swallows the model's name; it takes a value only
+  // as `--verify=each`.
+  command
+      ->add_flag("--verify{all}", run->verification,
+                 "Compares the outputs with a run of the model on the host")
+      ->check(CLI::Validator(
+          [](std::string &mode) -> std::string {
+            if (mode == "all")
+              return "";
+            return mode == "each"
+                       ? "each is not available yet"
+                       : "'" + mode + "' is unknown; it takes no value";
+          },
+          ""));
+  for (const char *name :
+       {"--report", "--sanitize", "--annotate", "--concurrent", "--explore"})
+    addUnavailableOption(*command, name);
+  command->callback([&action, run] { action = [run] { return run->run(); }; });
+}
+
+} // namespace tessera::tool

@@ -1,0 +1,104 @@
+
+#include "Simulation.h"
+#include "Progress.h"
+#include "tessera/driver/SimDriver.h"
+#include "tessera/runtime/Executable.h"
+#include "tessera/runtime/Queue.h"
+#include <chrono>
+#include <fmt/format.h>
+
+namespace tessera::tool {
+
+using namespace tessera::runtime;
+
+static Result<Buffer> makeBuffer(AddressSpace &space,
+                                 const TensorSignature &tensor) {
+  BufferOptions options;
+  options.label = tensor.name;
+  return space.allocate(std::max<uint64_t>(tensor.bytes, 1), options);
+}
+
+/// Waits in slices of device time, so that a terminal sees progress. Slices
+/// change no simulated cycle.
+static Status waitWithProgress(const Device &device, const Semaphore &done,
+                               sim::Device &simulator, size_t dispatches) {
+  Progress progress("simulating");
+  if (!progress.visible())
+    return done.wait(1);
+  while (true) {
+    Status status = done.wait(1, device.afterCycles(20'000));
+    if (status.code() != StatusCode::DeadlineExceeded)
+      return status;
+    if (progress.due()) {
+      sim::Statistics statistics = simulator.statistics();
+      progress.draw(statistics.dispatches.size(), dispatches,
+                    fmt::format("kernels, {} cycles", statistics.cycles));
+    }
+  }
+}
+
+Result<SimulationResult> simulate(const Object &object,
+                                  const Architecture &arch,
+                                  std::span<const HostTensor> inputs,
+                                  const SimulationOptions &options) {
+  auto start = std::chrono::steady_clock::now();
+  sim::DeviceOptions deviceOptions;
+  deviceOptions.timingOnly = options.timingOnly;
+  deviceOptions.seed = options.seed;
+  auto driver = driver::makeSimDriver(arch, deviceOptions);
+  sim::Device &simulator = driver->device();
+  sim::ChromeTraceWriter trace;
+  if (options.trace)
+    simulator.setTraceObserver(&trace);
+
+  TESSERA_ASSIGN_OR_RETURN(Device device,
+                           Device::create(std::move(driver), arch.name));
+  TESSERA_ASSIGN_OR_RETURN(AddressSpace space, AddressSpace::create(device));
+  TESSERA_ASSIGN_OR_RETURN(Executable executable,
+                           Executable::load(space, object,
+                                            object.sourceName.empty()
+                                                ? "program"
+                                                : object.sourceName));
+  std::vector<Buffer> bindings;
+  for (size_t i = 0; i < object.inputs.size(); ++i) {
+    TESSERA_ASSIGN_OR_RETURN(Buffer buffer,
+                             makeBuffer(space, object.inputs[i]));
+    TESSERA_RETURN_IF_ERROR(buffer.write(0, inputs[i].bytes));
+    bindings.push_back(std::move(buffer));
+  }
+  for (const TensorSignature &output : object.outputs) {
+    TESSERA_ASSIGN_OR_RETURN(Buffer buffer, makeBuffer(space, output));
+    bindings.push_back(std::move(buffer));
+  }
+  TESSERA_ASSIGN_OR_RETURN(Queue queue, Queue::create(space));
+  TESSERA_ASSIGN_OR_RETURN(Semaphore done,
+                           Semaphore::create(device, {.label = "completion"}));
+  TESSERA_RETURN_IF_ERROR(
+      queue.execute(executable.commands(), bindings, {.signal = {{done, 1}}}));
+  Status status =
+      waitWithProgress(device, done, simulator, object.dispatches.size());
+  if (status.code() == StatusCode::Deadlock)
+    for (const std::string &line : simulator.explainWaits())
+      status = Status(StatusCode::Deadlock, status.message() + "; " + line);
+  TESSERA_RETURN_IF_ERROR(status);
+
+  SimulationResult result;
+  result.statistics = simulator.statistics();
+  simulator.setTraceObserver(nullptr);
+  if (options.trace)
+    result.traceJson = trace.json();
+  for (size_t i = 0; i < object.outputs.size() && !options.timingOnly; ++i) {
+    const TensorSignature &output = object.outputs[i];
+    HostTensor tensor{output.name, output.type, output.shape, {}};
+    tensor.bytes.resize(output.bytes);
+    TESSERA_RETURN_IF_ERROR(
+        bindings[object.inputs.size() + i].read(0, tensor.bytes));
+    result.outputs.push_back(std::move(tensor));
+  }
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return result;
+}
+
+} // namespace tessera::tool

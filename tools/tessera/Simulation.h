@@ -1,0 +1,35 @@
+
+#ifndef TESSERA_TOOLS_TESSERA_SIMULATION_H
+#define TESSERA_TOOLS_TESSERA_SIMULATION_H
+
+#include "tessera/Pipelines/Compiler.h"
+#include "tessera/sim/Statistics.h"
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::tool {
+
+struct SimulationOptions {
+  bool timingOnly = false;
+  bool trace = false;
+  uint64_t seed = 0;
+};
+
+struct SimulationResult {
+  std::vector<HostTensor> outputs; ///< Empty if timingOnly.
+  sim::Statistics statistics;
+  std::string traceJson; ///< If it was asked for.
+  double seconds = 0;    ///< Wall time of the simulation.
+};
+
+/// Loads the object through the runtime, runs it once and reads the outputs.
+/// Inputs and weights are in device memory before time starts to count.
+Result<SimulationResult> simulate(const Object &object,
+                                  const Architecture &arch,
+                                  std::span<const HostTensor> inputs,
+                                  const SimulationOptions &options);
+
+} // namespace tessera::tool
+
+#endif // TESSERA_TOOLS_TESSERA_SIMULATION_H
