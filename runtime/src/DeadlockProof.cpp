@@ -110,7 +110,7 @@ Verdict Search::submission(const QueueState &queue, const Submission &work) {
     for (auto it = queue.inFlight.rbegin(); it != queue.inFlight.rend(); ++it) {
       if (it->first >= work.first)
         continue;
-      if (held && !unmet(*it).empty()) {
+      if ((held || it->barrier) && !unmet(*it).empty()) {
         path.push_back({nullptr, ", behind "});
         consider(submission(queue, *it));
         path.pop_back();

@@ -189,7 +189,8 @@ void NullQueue::schedule() {
   for (size_t i = 0; i < window.size(); ++i) {
     Entry &entry = window[i];
     if (!entry.started && !faulted) {
-      if ((entry.packet.flags & packetBarrier) && !earlierDone)
+      if ((entry.packet.flags & packetBarrier) &&
+          !(earlierDone && ready(entry.packet)))
         return; // Holds back what is behind it.
       if (ready(entry.packet))
         if (NullFault what = start(entry)) {

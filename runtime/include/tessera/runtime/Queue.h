@@ -13,7 +13,8 @@
 //
 // Order comes from semaphores, from barrier() and from the `barrier` option,
 // and from nothing else: an operation whose waits are not met parks and holds
-// back nothing behind it.
+// back nothing behind it. An operation with the `barrier` option holds back all
+// that is behind it until it starts.
 //
 // The queue keeps alive what its operations touch until they have completed.
 // Dropping the last handle of a queue lets the device finish the work that can
