@@ -1,3 +1,9 @@
+//===- DeadlockProof.cpp - Why a wait can never end -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "DeadlockProof.h"
 #include "QueueState.h"

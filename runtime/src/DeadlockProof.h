@@ -1,3 +1,9 @@
+//===- DeadlockProof.h - Why a wait can never end ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // When the device is quiescent and a wait is not met, the work in flight tells
 // why: a chain of waits that ends in failed work, in a semaphore that nothing

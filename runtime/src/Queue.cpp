@@ -1,3 +1,9 @@
+//===- Queue.cpp - Submission of work -------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "tessera/runtime/Queue.h"
 #include "QueueState.h"

@@ -1,3 +1,9 @@
+//===- QueueState.cpp - Planning, publication, completion -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "QueueState.h"
 #include "tessera/ISA/Mmio.h"

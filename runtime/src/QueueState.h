@@ -1,3 +1,9 @@
+//===- QueueState.h - State behind Queue ------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_SRC_QUEUESTATE_H
 #define TESSERA_RUNTIME_SRC_QUEUESTATE_H

@@ -1,3 +1,9 @@
+//===- Ring.cpp - A ring of packets in host memory ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Ring.h"
 #include <atomic>

@@ -1,3 +1,9 @@
+//===- Ring.h - A ring of packets in host memory ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The shared memory between a queue and the command processor. A slot's header
 // byte is its publication: it is Invalid from the moment the slot's packet has

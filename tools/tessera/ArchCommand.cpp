@@ -1,3 +1,9 @@
+//===- ArchCommand.cpp - tessera arch -------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Command.h"
 #include "tessera/Arch/Architecture.h"

@@ -1,3 +1,9 @@
+//===- Command.h - What every sub-command shares ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_COMMAND_H
 #define TESSERA_TOOLS_TESSERA_COMMAND_H

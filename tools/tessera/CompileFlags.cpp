@@ -1,3 +1,9 @@
+//===- CompileFlags.cpp - Compiler options on the command line ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "CompileFlags.h"
 #include "Command.h"

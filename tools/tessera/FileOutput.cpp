@@ -1,3 +1,9 @@
+//===- FileOutput.cpp - Files that appear whole or not at all -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "FileOutput.h"
 #include "tessera/Support/File.h"

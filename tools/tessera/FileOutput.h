@@ -1,3 +1,9 @@
+//===- FileOutput.h - Files that appear whole or not at all -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Output files are written beside their place and renamed when they are
 // complete, so that an error leaves nothing half done behind.

@@ -1,3 +1,9 @@
+//===- Inputs.h - Inputs of a run -------------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_INPUTS_H
 #define TESSERA_TOOLS_TESSERA_INPUTS_H

@@ -1,3 +1,9 @@
+//===- ObjectFile.cpp - Objects and models by their first bytes -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "ObjectFile.h"
 #include "tessera/Support/File.h"

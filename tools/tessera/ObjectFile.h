@@ -1,3 +1,9 @@
+//===- ObjectFile.h - Objects and models by their first bytes ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_OBJECTFILE_H
 #define TESSERA_TOOLS_TESSERA_OBJECTFILE_H

@@ -1,3 +1,9 @@
+//===- Progress.cpp - A progress bar on a terminal ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Progress.h"
 #include <algorithm>

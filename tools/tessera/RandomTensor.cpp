@@ -1,3 +1,9 @@
+//===- RandomTensor.cpp - Seeded random tensors ---------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "RandomTensor.h"
 #include "TensorFiles.h"

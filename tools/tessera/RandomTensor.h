@@ -1,3 +1,9 @@
+//===- RandomTensor.h - Seeded random tensors -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_RANDOMTENSOR_H
 #define TESSERA_TOOLS_TESSERA_RANDOMTENSOR_H

@@ -1,3 +1,9 @@
+//===- Simulation.cpp - An object on the simulated device -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Simulation.h"
 #include "Progress.h"

@@ -1,3 +1,9 @@
+//===- TensorFiles.cpp - Tensors of a model in files ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "TensorFiles.h"
 #include "tessera/Import/OnnxModel.h"

@@ -1,3 +1,9 @@
+//===- TensorFiles.h - Tensors of a model in files --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // NumPy files hold tensors as they are; element types that NumPy lacks are kept
 // as their bits in unsigned integers. ONNX test data (`.pb`) can be read.

@@ -1,3 +1,9 @@
+//===- Verification.h - Comparison with the reference -----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // The tolerance of a floating-point output is n · u · max|reference|: each of
 // the n roundings on the longest way from the inputs to an output may be off by

@@ -1,3 +1,9 @@
+//===- TensorFile.cpp - Files that hold one tensor ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Reader.h"
 #include "tessera/Support/File.h"

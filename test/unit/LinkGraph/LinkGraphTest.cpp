@@ -1,3 +1,9 @@
+//===- LinkGraphTest.cpp - Who may link whom ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Holds CMake's link graph, written at configuration, against the layers of
 // docs/architecture.md.

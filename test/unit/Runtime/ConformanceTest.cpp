@@ -1,3 +1,9 @@
+//===- ConformanceTest.cpp - Named scenarios of the runtime ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Each test is a scenario of docs/runtime.md and carries its name. S and T are
 // timelines at 0; "doped" buffers hold a pattern no right answer contains.

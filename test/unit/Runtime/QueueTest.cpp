@@ -1,3 +1,9 @@
+//===- QueueTest.cpp - Operations of a queue ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "RuntimeFixture.h"
 

@@ -1,3 +1,9 @@
+//===- RangeAllocatorTest.cpp - First-fit allocation of ranges ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "RangeAllocator.h"
 #include "tessera/Support/Random.h"

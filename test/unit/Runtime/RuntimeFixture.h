@@ -1,3 +1,9 @@
+//===- RuntimeFixture.h - A device of each kind for tests -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TEST_UNIT_RUNTIME_RUNTIMEFIXTURE_H
 #define TESSERA_TEST_UNIT_RUNTIME_RUNTIMEFIXTURE_H

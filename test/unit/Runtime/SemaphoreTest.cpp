@@ -1,3 +1,9 @@
+//===- SemaphoreTest.cpp - Timelines from the host ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "RuntimeFixture.h"
 #include <thread>

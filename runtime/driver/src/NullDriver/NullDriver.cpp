@@ -1,3 +1,9 @@
+//===- NullDriver.cpp - A device without engines --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "tessera/driver/NullDriver.h"
 #include "NullQueue.h"

@@ -1,3 +1,9 @@
+//===- NullMemory.h - Memory of the null device -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_DRIVER_SRC_NULLMEMORY_H
 #define TESSERA_DRIVER_SRC_NULLMEMORY_H

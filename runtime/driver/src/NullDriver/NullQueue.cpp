@@ -1,3 +1,9 @@
+//===- NullQueue.cpp - Packets of one queue of the null device ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "NullQueue.h"
 #include <algorithm>

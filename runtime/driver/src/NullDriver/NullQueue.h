@@ -1,3 +1,9 @@
+//===- NullQueue.h - Packets of one queue of the null device ----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // A queue reads its ring in order into a window of packets. A packet starts
 // when its wait is met; one with the barrier flag also needs all earlier ones

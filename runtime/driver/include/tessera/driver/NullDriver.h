@@ -1,3 +1,9 @@
+//===- NullDriver.h - A device without engines ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 //
 // Reads rings, walks page tables, orders packets, moves memory and signals
 // semaphores like any device, but has no cores: a dispatch checks its kernel
