@@ -24,6 +24,9 @@ namespace tessera {
 #define GEN_PASS_DECL
 #include "lib/Transforms/Graph/GraphPasses.h.inc"
 
+/// Computes what weights alone determine: batch norms folded, layouts applied.
+void addGraphPasses(mlir::OpPassManager &manager);
+
 /// Registers all of them by name.
 void registerGraphPasses();
 
