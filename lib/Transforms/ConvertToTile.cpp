@@ -122,6 +122,11 @@ private:
         [](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
     DominanceInfo dominance(function);
     eliminateCommonSubExpressions(rewriter, dominance, function);
+    // In-place updates of a slice end in a copy of the slice to itself.
+    function.walk([](memref::CopyOp copy) {
+      if (copy.getSource() == copy.getTarget())
+        copy.erase();
+    });
     SmallVector<linalg::LinalgOp> named;
     function.walk([&](linalg::LinalgOp op) {
       if (!isa<linalg::FillOp, linalg::GenericOp, linalg::CopyOp>(op))

@@ -54,11 +54,13 @@ double TargetModel::vectorCycles(uint64_t elements, unsigned aluOps,
 double TargetModel::transferCycles(uint64_t rows, uint64_t rowBytes) const {
   double perCycle =
       arch.dram.peakBytesPerNs() / arch.clockGhz / arch.cores.count;
-  // A run that does not start on a burst's boundary touches one more.
-  uint64_t burst = arch.dma.burstBytes;
-  uint64_t bursts = rows * ceilDiv(rowBytes, burst);
-  double moved =
-      double(bursts) *
-      double(std::min<uint64_t>(burst, std::max<uint64_t>(rowBytes, 32)));
-  return std::max(moved / perCycle, double(bursts) / arch.dma.loadBursts);
+  // Memory moves whole atoms, and a run need not start where one does.
+  uint64_t atom = std::max<uint64_t>(1, arch.dram.atomBytes());
+  double bytes = double(rows) * double(ceilDiv(rowBytes, atom) * atom);
+  double bursts = double(rows) * double(ceilDiv(rowBytes, arch.dma.burstBytes));
+  if (rows > 1 && rowBytes % atom != 0)
+    bytes += double(rows) * double(atom) / 2;
+  // Long runs are a little better than short ones of the same bytes.
+  return std::max(bytes / perCycle, bursts / arch.dma.loadBursts) +
+         double(rows) * 0.05;
 }

@@ -18,6 +18,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -302,7 +303,26 @@ struct TileDispatchesPass
     return success();
   }
 
+  /// A padded tile that a loop does not change is made before the loop.
+  static void hoistPads(Operation *root) {
+    root->walk([](scf::ForOp loop) {
+      moveLoopInvariantCode(
+          {&loop.getRegion()},
+          [&](Value value, Region *) {
+            return loop.isDefinedOutsideOfLoop(value);
+          },
+          [](Operation *op, Region *) {
+            return isa<tensor::PadOp, tensor::ExtractSliceOp,
+                       affine::AffineApplyOp>(op);
+          },
+          [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+    });
+  }
+
   LogicalResult cleanUp() {
+    if (failed(simplify(getOperation())))
+      return failure();
+    hoistPads(getOperation());
     RewritePatternSet pads(&getContext());
     linalg::populateDecomposePadPatterns(pads);
     if (failed(applyPatternsGreedily(getOperation(), std::move(pads))) ||

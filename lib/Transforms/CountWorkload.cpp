@@ -1,0 +1,148 @@
+//===- CountWorkload.cpp - The work that a model asks for -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LinalgStructure.h"
+#include "TileProblem.h"
+#include "dialects/Graph/GraphDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "tessera/Transforms/Workload.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static uint64_t bytesOf(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasStaticShape() ||
+      !shaped.getElementType().isIntOrFloat())
+    return 0;
+  return uint64_t(shaped.getNumElements()) *
+         ((shaped.getElementTypeBitWidth() + 7) / 8);
+}
+
+static func::FuncOp findEntry(ModuleOp module) {
+  if (auto entry = module.lookupSymbol<func::FuncOp>("main"))
+    return entry;
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  return functions.size() == 1 ? functions[0] : func::FuncOp();
+}
+
+static std::string joinedNames(Operation *op) {
+  std::string result;
+  for (const std::string &name : nodeNames({op->getLoc()}))
+    result += (result.empty() ? "" : "+") + name;
+  return result;
+}
+
+static uint64_t product(ArrayRef<int64_t> extents, ArrayRef<unsigned> dims) {
+  uint64_t result = 1;
+  for (unsigned dim : dims)
+    result *= uint64_t(extents[dim]);
+  return result;
+}
+
+/// Operand positions with sums of loops, as in a window.
+static bool hasWindow(linalg::LinalgOp op) {
+  return llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) {
+    return !map.isProjectedPermutation(true);
+  });
+}
+
+static OperatorRecord countLinalg(linalg::LinalgOp op) {
+  OperatorRecord record;
+  record.name = joinedNames(op);
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  record.format = formatOf(getElementTypeOrSelf(
+      op.getNumDpsInputs() ? op.getDpsInputOperand(0)->get().getType()
+                           : op.getDpsInitOperand(0)->get().getType()));
+  uint64_t points = 1;
+  for (int64_t extent : extents)
+    points *= uint64_t(extent);
+  if (std::optional<Contraction> contraction = matchContraction(op)) {
+    record.kind = hasWindow(op) ? "conv" : "matmul";
+    record.m = product(extents, contraction->m);
+    record.n = product(extents, contraction->n);
+    record.k = product(extents, contraction->k);
+    record.batch = product(extents, contraction->batch);
+    // A product of a matrix and a vector may run on either engine.
+    record.eitherEngine = record.m == 1 || record.n == 1;
+    if (record.eitherEngine) {
+      record.elements = points;
+      record.aluOps = 1; // One multiply-add for each point.
+    }
+    return record;
+  }
+  bool reduces = op.getNumReductionLoops() != 0;
+  record.kind = reduces ? (hasWindow(op) ? "pool" : "reduce") : "elementwise";
+  BodyOperations count = countOperations(*op.getBlock());
+  record.elements = points;
+  record.aluOps = count.alu;
+  record.sfuOps = count.sfu;
+  return record;
+}
+
+/// Maximum, difference and exponential, sum, quotient.
+static OperatorRecord countSoftmax(linalg::SoftmaxOp op) {
+  OperatorRecord record;
+  record.name = joinedNames(op);
+  record.kind = "softmax";
+  auto type = cast<ShapedType>(op.getInput().getType());
+  record.format = formatOf(type.getElementType());
+  record.elements = uint64_t(type.getNumElements());
+  record.aluOps = 3;
+  record.sfuOps = 2;
+  return record;
+}
+
+Workload tessera::countWorkload(ModuleOp module) {
+  Workload workload;
+  func::FuncOp entry = findEntry(module);
+  if (!entry || entry.isExternal())
+    return workload;
+  for (Type type : entry.getArgumentTypes())
+    workload.compulsoryBytes += bytesOf(type);
+  for (Type type : entry.getResultTypes())
+    workload.compulsoryBytes += bytesOf(type);
+  entry.walk([&](Operation *op) {
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      // A splat needs no memory: it becomes part of what uses it.
+      if (!llvm::isa<SplatElementsAttr>(constant.getValue()))
+        workload.compulsoryBytes += bytesOf(constant.getType());
+    } else if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op)) {
+      workload.operators.push_back(countSoftmax(softmax));
+    } else if (auto norm = dyn_cast<graph::BatchNormOp>(op)) {
+      OperatorRecord record;
+      record.name = joinedNames(op);
+      record.kind = "batch_norm";
+      record.elements = uint64_t(norm.getType().getNumElements());
+      record.aluOps = 2;
+      workload.operators.push_back(record);
+    } else if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+      if (llvm::isa<linalg::FillOp>(op) || isCopy(linalgOp))
+        return;
+      workload.operators.push_back(countLinalg(linalgOp));
+    } else if (OpTrait::hasElementwiseMappableTraits(op) &&
+               op->getNumResults() == 1 &&
+               llvm::isa<RankedTensorType>(op->getResult(0).getType())) {
+      OperatorRecord record;
+      record.name = joinedNames(op);
+      record.kind = "elementwise";
+      auto type = cast<ShapedType>(op->getResult(0).getType());
+      record.format = formatOf(type.getElementType());
+      record.elements =
+          type.hasStaticShape() ? uint64_t(type.getNumElements()) : 0;
+      bool special = llvm::isa<math::MathDialect>(op->getDialect()) ||
+                     llvm::isa<arith::DivFOp>(op);
+      (special ? record.sfuOps : record.aluOps) = 1;
+      workload.operators.push_back(record);
+    }
+  });
+  return workload;
+}
