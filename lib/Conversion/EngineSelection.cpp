@@ -97,7 +97,7 @@ FailureOr<IndexedView> Selection::getOperand(Value value, AffineMap map) {
     return failure();
   operand.view = *view;
   Type element = cast<MemRefType>(value.getType()).getElementType();
-  auto format = formatOf(element);
+  auto format = elementFormatOf(element);
   if (!format)
     return op->emitError("elements of type ")
            << element << " have no format on the device";

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tessera;
 using isa::LaneOpcode;
 
-std::optional<NumericFormat> tessera::formatOf(Type type) {
+std::optional<NumericFormat> tessera::elementFormatOf(Type type) {
   if (type.isF32())
     return NumericFormat::F32;
   if (type.isBF16())

@@ -23,7 +23,7 @@ class Block;
 namespace tessera {
 
 /// The format in which elements of `type` lie in memory, if there is one.
-std::optional<NumericFormat> formatOf(mlir::Type type);
+std::optional<NumericFormat> elementFormatOf(mlir::Type type);
 
 /// The bits of a number in the format of its type, as `fill` takes them.
 uint32_t elementBits(mlir::TypedAttr value);
