@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Reference/Reference.h"
-#include "tessera/Import/Import.h"
-#include "tessera/Support/Npy.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "tessera/Import/Import.h"
+#include "tessera/Support/Npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -69,8 +69,8 @@ TEST(Reference, DigitsAgreeWithOtherSoftware) {
   Host host;
   ImportOptions options;
   options.inputShapesByPosition[0] = images->shape;
-  auto module = importModel(host.context, root + "/test/e2e/models/digits.onnx",
-                            options);
+  auto module =
+      importModel(host.context, root + "/test/e2e/models/digits.onnx", options);
   ASSERT_TRUE(module.ok()) << module.status().message();
   Result<HostReference> reference = HostReference::compile(**module);
   ASSERT_TRUE(reference.ok()) << reference.status().message();
@@ -80,8 +80,7 @@ TEST(Reference, DigitsAgreeWithOtherSoftware) {
   ASSERT_TRUE(outputs.ok()) << outputs.status().message();
 
   std::vector<float> got = floatsOf((*outputs)[0]);
-  std::vector<float> want =
-      floatsOf(std::as_bytes(std::span(expected->data)));
+  std::vector<float> want = floatsOf(std::as_bytes(std::span(expected->data)));
   std::vector<int64_t> digits(360);
   std::memcpy(digits.data(), labels->data.data(), labels->data.size());
   ASSERT_EQ(got.size(), want.size());
@@ -114,8 +113,8 @@ TEST(Reference, MatmulWithConstantWeights) {
     })mlir",
                           {{1, 2, 3, 4, 5, 6, 7, 8}});
   ASSERT_EQ(outputs.size(), 1u);
-  EXPECT_EQ(outputs[0], (std::vector<float>{10, 20, 10, 20, 18, 26, 52, 26, 52,
-                                            42}));
+  EXPECT_EQ(outputs[0],
+            (std::vector<float>{10, 20, 10, 20, 18, 26, 52, 26, 52, 42}));
 }
 
 // An argument that is returned as it is, twice; a result from a constant.
