@@ -231,7 +231,7 @@ bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
   case Opcode::HALT:
     block = Block::Halted;
     haltCycle = now + 1;
-    post(now + 1, Phase::Start, HaltCheck);
+    post(now + 1, Phase::Complete, HaltCheck);
     return true;
   case Opcode::TRAP:
     core.fault(FaultCause::Trap, position, uint64_t(field(isa::trap::code)));
