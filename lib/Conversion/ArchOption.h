@@ -18,10 +18,7 @@ namespace tessera {
 inline mlir::FailureOr<Architecture> readArchOption(llvm::StringRef arch,
                                                     mlir::Operation *op) {
   Result<Architecture> result =
-      arch.contains('\n')
-          ? parseArchitecture(std::string_view(arch.data(), arch.size()),
-                              "architecture")
-          : loadArchitecture(std::string_view(arch.data(), arch.size()));
+      loadArchitecture(std::string_view(arch.data(), arch.size()));
   if (!result)
     return op->emitError(result.status().message());
   return std::move(*result);
