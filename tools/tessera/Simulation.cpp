@@ -51,7 +51,7 @@ Result<SimulationResult> simulate(const Object &object,
   sim::DeviceOptions deviceOptions;
   deviceOptions.timingOnly = options.timingOnly;
   deviceOptions.seed = options.seed;
-  auto driver = driver::makeSimDriver(arch, deviceOptions);
+  auto driver = std::make_unique<driver::SimDriver>(arch, deviceOptions);
   sim::Device &simulator = driver->device();
   sim::ChromeTraceWriter trace;
   if (options.trace)

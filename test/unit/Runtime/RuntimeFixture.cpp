@@ -6,13 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeFixture.h"
+#include "tessera/driver/SimDriver.h"
 
 namespace tessera::runtime {
 
-std::vector<std::string> driverKinds() { return {"null"}; }
+std::vector<std::string> driverKinds() { return {"null", "simulator"}; }
 
 std::unique_ptr<driver::Driver> makeDriver(const std::string &kind,
                                            const Architecture &arch) {
+  if (kind == "simulator")
+    return std::make_unique<driver::SimDriver>(arch);
   return driver::makeNullDriver(arch);
 }
 
