@@ -13,6 +13,10 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "tessera/Conversion/Passes.h"
+#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Transforms/GraphPasses.h"
+#include "tessera/Transforms/Passes.h"
 
 namespace tessera {
 
@@ -25,6 +29,12 @@ void registerTesseraDialects(mlir::DialectRegistry &registry) {
   registry.insert<tile::TileDialect>();
 }
 
-void registerTesseraPasses() { mlir::registerAllPasses(); }
+void registerTesseraPasses() {
+  mlir::registerAllPasses();
+  registerGraphPasses();
+  registerTransformsPasses();
+  registerConversionPasses();
+  registerTesseraPipelines();
+}
 
 } // namespace tessera

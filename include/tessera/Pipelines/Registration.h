@@ -22,7 +22,7 @@ namespace tessera {
 /// Upstream's dialects, their extensions, and ours.
 void registerTesseraDialects(mlir::DialectRegistry &registry);
 
-/// Upstream's passes and ours.
+/// Upstream's passes and ours, and our pipelines.
 void registerTesseraPasses();
 
 } // namespace tessera
