@@ -82,10 +82,6 @@ tessera::onnx::bindInputShapes(const Model &model,
   std::set<std::string> symbols, names;
   for (const ValueInfo &input : model.inputs) {
     names.insert(input.name);
-    if (input.elementType != Float)
-      return invalid(
-          fmt::format("input '{}' has elements of type {}; accepted is float",
-                      input.name, elementTypeName(input.elementType)));
     if (!input.shape)
       return invalid(fmt::format("input '{}' has no shape", input.name));
     for (const Dimension &dimension : *input.shape)

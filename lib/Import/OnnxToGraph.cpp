@@ -81,9 +81,15 @@ static Status checkNode(const Node &node) {
 }
 
 namespace {
-/// Problems with nodes, in the nodes' order.
+/// Problems with inputs and nodes, in the model's order.
 class Problems {
 public:
+  void add(const ValueInfo &input) {
+    lines.push_back(fmt::format("input '{}': has elements of type {}; accepted "
+                                "is float",
+                                input.name,
+                                elementTypeName(input.elementType)));
+  }
   void add(const Node &node, const Status &status) {
     lines.push_back(fmt::format("node '{}' ({}): {}", node.displayName(),
                                 node.opType, status.message()));
@@ -95,8 +101,7 @@ public:
       return Status::success();
     if (lines.size() == 1)
       return {code, lines.front()};
-    std::string text =
-        fmt::format("{} nodes cannot be imported:", lines.size());
+    std::string text = fmt::format("{} problems:", lines.size());
     // The list of what is accepted is long: given once.
     std::string operators = "; accepted are " + knownOperators();
     bool listed = false;
@@ -118,9 +123,8 @@ private:
 };
 } // namespace
 
-static Status importNodes(const Model &model, int64_t opset,
-                          GraphValues &values, OpBuilder &builder) {
-  Problems problems;
+static void importNodes(const Model &model, int64_t opset, GraphValues &values,
+                        OpBuilder &builder, Problems &problems) {
   for (const Node &node : model.nodes) {
     auto fail = [&](const Status &status) {
       problems.add(node, status);
@@ -144,7 +148,6 @@ static Status importNodes(const Model &model, int64_t opset,
     if (Status status = findOperator(node.opType)->import(import); !status.ok())
       fail(status);
   }
-  return problems.status();
 }
 
 /// Verifies the module and turns diagnostics into a Status: what the importer
@@ -191,7 +194,14 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
     values.byName[name].constant = std::make_shared<const Tensor>(tensor);
   for (size_t i = 0; i < model.inputs.size(); ++i)
     values.byName[model.inputs[i].name].value = body->getArgument(i);
-  TESSERA_RETURN_IF_ERROR(importNodes(model, opset, values, builder));
+  Problems problems;
+  for (const ValueInfo &input : model.inputs)
+    if (input.elementType != Float) {
+      problems.add(input);
+      values.byName[input.name].missing = true;
+    }
+  importNodes(model, opset, values, builder, problems);
+  TESSERA_RETURN_IF_ERROR(problems.status());
 
   SmallVector<Value> results;
   for (const ValueInfo &output : model.outputs) {
