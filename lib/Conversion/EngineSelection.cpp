@@ -39,10 +39,11 @@ public:
 private:
   /// The operand indexed by `map`, or by its own dimensions if there is none.
   FailureOr<IndexedView> getOperand(Value value, AffineMap map = {});
-  /// Adds the operand with a descriptor over `dims`, of which it is number
-  /// `index`.
+  /// Adds operand `number` with a descriptor over `dims`, along which it has
+  /// the strides at `position`.
   LogicalResult addOperand(unsigned field, const IndexedView &operand,
-                           unsigned index, const std::vector<LoopDim> &dims);
+                           unsigned number, const std::vector<LoopDim> &dims,
+                           unsigned position = 0);
   void setAccumulate(bool always, Value condition, unsigned field,
                      unsigned registerField);
 
@@ -117,11 +118,12 @@ FailureOr<IndexedView> Selection::getOperand(Value value, AffineMap map) {
 }
 
 LogicalResult Selection::addOperand(unsigned field, const IndexedView &operand,
-                                    unsigned index,
-                                    const std::vector<LoopDim> &dims) {
+                                    unsigned number,
+                                    const std::vector<LoopDim> &dims,
+                                    unsigned position) {
   if (dims.size() > isa::maxRank)
     return op->emitError("operand ")
-           << index << " needs a descriptor of rank " << dims.size()
+           << number << " needs a descriptor of rank " << dims.size()
            << "; at most " << isa::maxRank << " dimensions fit";
   EngineOperand added;
   added.field = field;
@@ -133,7 +135,7 @@ LogicalResult Selection::addOperand(unsigned field, const IndexedView &operand,
     if (dim.extent > UINT32_MAX)
       return op->emitError("extent ") << dim.extent << " is beyond 2^32 - 1";
     added.descriptor.extents[i] = dim.extent;
-    added.descriptor.strides[i] = dim.strides[index];
+    added.descriptor.strides[i] = dim.strides[position];
   }
   added.offset = operand.view.offset * (bitWidth(operand.format) / 8);
   result.operands.push_back(std::move(added));
@@ -172,8 +174,8 @@ FailureOr<EngineInst> Selection::selectCopy(isa::Opcode opcode, Value source,
   if (failed(from) || failed(to))
     return failure();
   auto dims = simplifyDims(makeDims(from->view.shape, {&*from, &*to}));
-  if (failed(addOperand(sourceField, *from, 0, dims)) ||
-      failed(addOperand(targetField, *to, 1, dims)))
+  if (failed(addOperand(sourceField, *from, 0, dims, 0)) ||
+      failed(addOperand(targetField, *to, 1, dims, 1)))
     return failure();
   return std::move(result);
 }
@@ -202,14 +204,16 @@ FailureOr<EngineInst> Selection::selectMma(tile::MmaOp mma) {
   std::vector<LoopDim> loops = makeDims(mma.getBounds(), {&*a, &*b, &*acc});
   for (auto [i, loop] : llvm::enumerate(loops))
     loop.kind = mma.isReduction(i) ? K : maps[0].isFunctionOfDim(i) ? M : N;
-  auto select = [&](std::initializer_list<Kind> kinds) {
+  // M, N and K are the flattenings of their dimensions, so each operand's are
+  // merged as its own strides allow.
+  auto select = [&](std::initializer_list<Kind> kinds, unsigned operand) {
     std::vector<LoopDim> dims;
     for (Kind kind : kinds)
-      llvm::copy_if(loops, std::back_inserter(dims),
-                    [&](const LoopDim &dim) { return dim.kind == kind; });
-    return dims;
+      for (const LoopDim &loop : loops)
+        if (loop.kind == kind)
+          dims.push_back({loop.extent, kind, {loop.strides[operand]}});
+    return simplifyDims(dims);
   };
-  loops = simplifyDims(select({M, N, K}));
   auto maskOf = [](const std::vector<LoopDim> &dims, Kind kind) {
     int64_t mask = 0;
     for (auto [i, dim] : llvm::enumerate(dims))
@@ -217,15 +221,15 @@ FailureOr<EngineInst> Selection::selectMma(tile::MmaOp mma) {
         mask |= int64_t(1) << i;
     return mask;
   };
-  auto aDims = select({M, K});
+  auto aDims = select({M, K}, 0);
   // b is read along its contiguous dimension.
-  auto kDims = select({K}), nDims = select({N});
+  auto kDims = select({K}, 1), nDims = select({N}, 1);
   bool isNByK = !kDims.empty() && !nDims.empty() &&
-                kDims.back().strides[1] == 1 && nDims.back().strides[1] != 1;
-  auto bDims = isNByK ? select({N, K}) : select({K, N});
+                kDims.back().strides[0] == 1 && nDims.back().strides[0] != 1;
+  auto bDims = isNByK ? select({N, K}, 1) : select({K, N}, 1);
   if (failed(addOperand(isa::mma::a, *a, 0, aDims)) ||
       failed(addOperand(isa::mma::b, *b, 1, bDims)) ||
-      failed(addOperand(isa::mma::acc, *acc, 2, select({M, N}))))
+      failed(addOperand(isa::mma::acc, *acc, 2, select({M, N}, 2))))
     return failure();
   result.inst.fields[isa::mma::m_dims] = maskOf(aDims, M);
   result.inst.fields[isa::mma::n_dims] = maskOf(bDims, N);
@@ -273,7 +277,7 @@ Selection::selectMap(tile::MapOp map, std::vector<isa::MapProgram> &programs) {
   const unsigned outputFields[] = {isa::map::out0, isa::map::out1};
   unsigned numInputs = map.getInputs().size();
   for (unsigned i = 0; i < numInputs; ++i)
-    if (failed(addOperand(inputFields[i], operands[i], i, dims)))
+    if (failed(addOperand(inputFields[i], operands[i], i, dims, i)))
       return failure();
   int64_t reduceMask = 0;
   for (unsigned i = numInputs; i < operands.size(); ++i) {
@@ -285,7 +289,7 @@ Selection::selectMap(tile::MapOp map, std::vector<isa::MapProgram> &programs) {
           reduceMask |= int64_t(1) << position;
         }
     if (failed(addOperand(outputFields[i - numInputs], operands[i], i,
-                          outputDims)))
+                          outputDims, i)))
       return failure();
   }
   result.inst.fields[isa::map::reduce] = int64_t(map.getReduce());
