@@ -12,15 +12,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tessera/Support/File.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -34,6 +33,14 @@ void tessera::registerImportDialects(DialectRegistry &registry) {
 namespace {
 enum class Format { Onnx, Text, Bytecode };
 } // namespace
+
+/// Parses the bytes of the ONNX file at `path` and frees them.
+static tessera::Result<onnx::Model> parseOnnx(std::string bytes,
+                                              const std::string &path) {
+  return onnx::parseOnnxModel(
+      std::span(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()),
+      path, llvm::sys::path::parent_path(path).str());
+}
 
 /// By the name's ending; a file with another ending by its first bytes.
 static Format formatOf(StringRef path, StringRef bytes) {
@@ -63,8 +70,8 @@ tessera::importModel(MLIRContext &context, const std::string &path,
   loadDialects(context);
   TESSERA_ASSIGN_OR_RETURN(std::string bytes, readTextFile(path));
   if (formatOf(path, bytes) == Format::Onnx) {
-    bytes.clear();
-    TESSERA_ASSIGN_OR_RETURN(onnx::Model model, onnx::readOnnxModel(path));
+    TESSERA_ASSIGN_OR_RETURN(onnx::Model model,
+                             parseOnnx(std::move(bytes), path));
     auto module = onnx::convertToGraph(context, model, options);
     if (!module.ok())
       return module.status().withContext(path);
@@ -84,7 +91,8 @@ tessera::readDeclaration(MLIRContext &context, const std::string &path) {
   TESSERA_ASSIGN_OR_RETURN(std::string bytes, readTextFile(path));
   Format format = formatOf(path, bytes);
   if (format == Format::Onnx) {
-    TESSERA_ASSIGN_OR_RETURN(onnx::Model model, onnx::readOnnxModel(path));
+    TESSERA_ASSIGN_OR_RETURN(onnx::Model model,
+                             parseOnnx(std::move(bytes), path));
     return onnx::declarationOf(model);
   }
   TESSERA_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,

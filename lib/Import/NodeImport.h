@@ -116,7 +116,7 @@ private:
 struct Operator {
   llvm::StringLiteral name;
   size_t minInputs, maxInputs; ///< Operands, trailing optional ones included.
-  size_t maxOutputs;           ///< Outputs with a name.
+  size_t maxOutputs;           ///< Further ones must be unused.
   /// Attribute names, separated by spaces. Any other is refused.
   llvm::StringLiteral attributes;
   Status (*import)(NodeImport &node);

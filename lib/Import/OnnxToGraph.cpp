@@ -20,6 +20,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
+#include <set>
 
 using namespace mlir;
 using namespace tessera;
@@ -43,8 +44,18 @@ static tessera::Result<int64_t> readOpset(const Model &model) {
   return found->second;
 }
 
+/// The values that some node or the model's user reads.
+static std::set<std::string> valuesInUse(const Model &model) {
+  std::set<std::string> used;
+  for (const Node &node : model.nodes)
+    used.insert(node.inputs.begin(), node.inputs.end());
+  for (const ValueInfo &output : model.outputs)
+    used.insert(output.name);
+  return used;
+}
+
 /// Whether the node is one that the importer knows, in form.
-static Status checkNode(const Node &node) {
+static Status checkNode(const Node &node, const std::set<std::string> &used) {
   if (!node.domain.empty())
     return invalid(fmt::format("an operator of the domain '{}'; accepted are "
                                "standard operators",
@@ -63,7 +74,7 @@ static Status checkNode(const Node &node) {
                        : fmt::format("has {} operands; accepted are {} to {}",
                                      inputs, op->minInputs, op->maxInputs));
   for (size_t i = 0; i < node.outputs.size(); ++i)
-    if (i >= op->maxOutputs && !node.outputs[i].empty())
+    if (i >= op->maxOutputs && used.count(node.outputs[i]))
       return {
           StatusCode::Unsupported,
           fmt::format("output {} ('{}') cannot be computed; accepted are {}", i,
@@ -125,13 +136,15 @@ private:
 
 static void importNodes(const Model &model, int64_t opset, GraphValues &values,
                         OpBuilder &builder, Problems &problems) {
+  std::set<std::string> used = valuesInUse(model);
+  used.erase(""); // An omitted operand.
   for (const Node &node : model.nodes) {
     auto fail = [&](const Status &status) {
       problems.add(node, status);
       for (const std::string &output : node.outputs)
         values.byName[output].missing = true;
     };
-    if (Status status = checkNode(node); !status.ok()) {
+    if (Status status = checkNode(node, used); !status.ok()) {
       fail(status);
       continue;
     }

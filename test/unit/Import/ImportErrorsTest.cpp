@@ -139,6 +139,21 @@ TEST_F(ImportErrors, NameNodeAndWhatIsAccepted) {
               HasSubstr("an operator of the domain 'com.example'"));
 }
 
+// Exporters name outputs that nobody reads.
+TEST_F(ImportErrors, OutputsThatCannotBeComputed) {
+  auto dropout = [&](const std::string &read) {
+    GraphBytes graph;
+    graph.input(valueInfo("x", {2}))
+        .output(valueInfo("z", {2}))
+        .node(node("n", "Dropout", {"x"}, {"y", "mask"}))
+        .node(node("m", "Relu", {read}, {"z"}));
+    return importOnnx(graph.model());
+  };
+  EXPECT_EQ(dropout("y"), "no error");
+  EXPECT_EQ(dropout("mask"), "node 'n' (Dropout): output 1 ('mask') cannot be "
+                             "computed; accepted are 1");
+}
+
 TEST_F(ImportErrors, OperatorSetVersions) {
   GraphBytes graph;
   graph.input(valueInfo("x", {2}))
