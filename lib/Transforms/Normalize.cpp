@@ -117,6 +117,32 @@ struct StaticReshape : OpRewritePattern<tensor::ReshapeOp> {
   }
 };
 
+/// Padding amounts that are constants become attributes.
+struct StaticPad : OpRewritePattern<tensor::PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::PadOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getLow().empty() && op.getHigh().empty())
+      return failure();
+    auto constants = [](ArrayRef<OpFoldResult> amounts) {
+      return getConstantIntValues(amounts);
+    };
+    auto low = constants(op.getMixedLowPad()), high = constants(op.getMixedHighPad());
+    Value value = op.getConstantPaddingValue();
+    if (!low || !high || !value || !op.getType().hasStaticShape())
+      return failure();
+    auto toResults = [&](ArrayRef<int64_t> amounts) {
+      return llvm::map_to_vector(amounts, [&](int64_t amount) -> OpFoldResult {
+        return rewriter.getIndexAttr(amount);
+      });
+    };
+    rewriter.replaceOpWithNewOp<tensor::PadOp>(op, op.getType(), op.getSource(),
+                                               toResults(*low), toResults(*high), value,
+                                               op.getNofold());
+    return success();
+  }
+};
+
 /// An element-wise operation that reads its old output reads it as an input; a
 /// reduction that starts from anything but its neutral element starts from that
 /// and is combined with the old value afterwards.
@@ -275,7 +301,7 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
 
   LogicalResult generalize() {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DecomposeAggregate, Generalize, SplatToFill, StaticReshape>(
+    patterns.add<DecomposeAggregate, Generalize, SplatToFill, StaticPad, StaticReshape>(
         &getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     // That set converts only what is illegal for a conversion target, so run it

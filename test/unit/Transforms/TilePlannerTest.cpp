@@ -1,0 +1,173 @@
+//===- TilePlannerTest.cpp - Tests of the tile planner --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TilePlanner.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace tessera;
+using Kind = TileProblem::Dim::Kind;
+using Memory = TileProblem::Memory;
+using Traffic = TileProblem::Traffic;
+
+namespace {
+
+Architecture preset(const char *name) {
+  Result<Architecture> arch = loadArchitecture(name);
+  EXPECT_TRUE(arch.ok()) << arch.status().message();
+  return *arch;
+}
+
+TileProblem::Extent along(unsigned dim, int64_t extent) { return {{{dim, 1}}, extent}; }
+
+/// c[m, n] = sum of a[m, k] * b[k, n] in f32.
+TileProblem matmul(int64_t m, int64_t n, int64_t k) {
+  TileProblem problem;
+  problem.name = "matmul";
+  problem.dims = {{m, Kind::Free, false}, {n, Kind::Free, false}, {k, Kind::Free, true}};
+  problem.buffers = {
+      {"a", {along(0, m), along(2, k)}, 4, Memory::Spm, Traffic::Load},
+      {"b", {along(2, k), along(1, n)}, 4, Memory::Spm, Traffic::Load},
+      {"c", {along(0, m), along(1, n)}, 4, Memory::Acc, Traffic::Store}};
+  TileProblem::Work work;
+  work.matrix = true;
+  work.m = {0};
+  work.n = {1};
+  work.k = {2};
+  problem.work = {work};
+  return problem;
+}
+
+TEST(TilePlanner, SmallProblemsNeedAtMostTheirOwnBytes) {
+  Architecture arch = preset("server");
+  TargetModel target(arch);
+  Result<TilePlan> plan = planTiles(matmul(16, 16, 16), target);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_LE(plan->spmBytes, 2u * 2 * 16 * 16 * 4);
+  EXPECT_LE(plan->accBytes, 2u * 16 * 16 * 4);
+}
+
+TEST(TilePlanner, LargeProblemsAreTiledToTheCapacity) {
+  for (const char *name : {"tiny", "edge", "server"}) {
+    Architecture arch = preset(name);
+    TargetModel target(arch);
+    TileProblem problem = matmul(4096, 4096, 4096);
+    Result<TilePlan> plan = planTiles(problem, target);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_TRUE(verifyPlan(problem, *plan, target).ok());
+    EXPECT_LE(plan->spmBytes, target.spmBytes());
+    EXPECT_LE(plan->accBytes, target.accBytes());
+    // Tiles that leave the matrix engine partly idle would be a bad choice.
+    EXPECT_GE(plan->tiles[1], int64_t(arch.matrix.cols)) << name;
+    EXPECT_GE(plan->tiles[2], int64_t(arch.matrix.rows)) << name;
+    EXPECT_EQ(plan->depth, 2u);
+  }
+}
+
+TEST(TilePlanner, KindsOfDimensionsAreKept) {
+  Architecture arch = preset("tiny");
+  TargetModel target(arch);
+  TileProblem problem = matmul(64, 64, 64);
+  problem.dims[0].kind = Kind::Unit;
+  problem.dims[2].kind = Kind::Whole;
+  Result<TilePlan> plan = planTiles(problem, target);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->tiles[0], 1);
+  EXPECT_EQ(plan->tiles[2], 64);
+}
+
+TEST(TilePlanner, WindowsOverlap) {
+  Architecture arch = preset("tiny");
+  TargetModel target(arch);
+  // One row of 1000 outputs, windows of 5 with stride 2: 2003 inputs.
+  TileProblem problem;
+  problem.name = "window";
+  problem.dims = {{1000, Kind::Whole, false}, {5, Kind::Whole, true}};
+  problem.buffers = {{"in", {{{{0, 2}, {1, 1}}, 2003}}, 4, Memory::Spm, Traffic::Load}};
+  Result<TilePlan> plan = planTiles(problem, target);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->spmBytes, target.allocatedBytes(2003 * 4));
+}
+
+TEST(TilePlanner, SingleBuffersWhereTwoDoNotFit) {
+  Architecture arch = preset("tiny");
+  TargetModel target(arch);
+  TileProblem problem;
+  problem.name = "rows";
+  problem.dims = {{2, Kind::Free, false}, {12000, Kind::Whole, false}};
+  problem.buffers = {
+      {"in", {along(0, 2), along(1, 12000)}, 4, Memory::Spm, Traffic::Load}};
+  Result<TilePlan> plan = planTiles(problem, target);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->tiles[0], 1);
+  EXPECT_EQ(plan->depth, 1u);
+}
+
+TEST(TilePlanner, WhatCannotFitIsAnErrorWithBytes) {
+  Architecture arch = preset("tiny");
+  TargetModel target(arch);
+  TileProblem problem = matmul(8, 8, 1 << 20);
+  problem.name = "fc1";
+  problem.dims[2].kind = Kind::Whole;
+  Result<TilePlan> plan = planTiles(problem, target);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.status().code(), StatusCode::ResourceExhausted);
+  EXPECT_THAT(plan.status().message(), testing::HasSubstr("fc1"));
+  EXPECT_THAT(plan.status().message(), testing::HasSubstr("8388608 bytes of SPM"));
+  EXPECT_THAT(plan.status().message(), testing::HasSubstr("65536"));
+}
+
+TEST(TilePlanner, CheckRefusesBadIndices) {
+  TileProblem problem = matmul(8, 8, 8);
+  problem.buffers[0].extents[0].terms[0].dim = 7;
+  EXPECT_FALSE(problem.check().ok());
+  problem = matmul(8, 8, 8);
+  problem.dims[0].extent = 0;
+  EXPECT_FALSE(problem.check().ok());
+}
+
+TEST(TilePlanner, VerifyRefusesOtherPlans) {
+  Architecture arch = preset("tiny");
+  TargetModel target(arch);
+  TileProblem problem = matmul(512, 512, 512);
+  Result<TilePlan> plan = planTiles(problem, target);
+  ASSERT_TRUE(plan.ok());
+  TilePlan other = *plan;
+  other.tiles[0] = 3;
+  EXPECT_FALSE(verifyPlan(problem, other, target).ok());
+  other = *plan;
+  other.tiles = {512, 512, 512};
+  EXPECT_FALSE(verifyPlan(problem, other, target).ok());
+  other = *plan;
+  other.spmBytes -= 64;
+  EXPECT_FALSE(verifyPlan(problem, other, target).ok());
+}
+
+TEST(TilePlanner, RandomProblemsGiveLegalPlansOrErrors) {
+  std::mt19937 random(7);
+  auto below = [&](uint32_t n) { return random() % n; };
+  for (int round = 0; round < 300; ++round) {
+    Architecture arch = preset(round % 2 ? "tiny" : "edge");
+    TargetModel target(arch, 1 + below(2));
+    TileProblem problem = matmul(1 + below(500), 1 + below(500), 1 + below(500));
+    for (TileProblem::Dim &dim : problem.dims)
+      dim.kind = Kind(below(3));
+    Result<TilePlan> plan = planTiles(problem, target);
+    if (plan.ok())
+      EXPECT_TRUE(verifyPlan(problem, *plan, target).ok());
+    else
+      EXPECT_EQ(plan.status().code(), StatusCode::ResourceExhausted);
+    // The same question has the same answer.
+    Result<TilePlan> again = planTiles(problem, target);
+    ASSERT_EQ(again.ok(), plan.ok());
+    if (plan.ok())
+      EXPECT_EQ(again->tiles, plan->tiles);
+  }
+}
+
+} // namespace
