@@ -9,6 +9,7 @@
 #include "Diagnostics.h"
 #include "ImportedModel.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/raw_ostream.h"

@@ -58,3 +58,23 @@ void tessera::linkDispatchesToOperators(Object &object) {
         dispatch.operators.push_back(i);
   }
 }
+
+Result<std::vector<HostTensor>>
+tessera::runReference(const CompiledModel &model,
+                      std::span<const HostTensor> inputs) {
+  TESSERA_ASSIGN_OR_RETURN(HostReference reference,
+                           HostReference::compile(*model.imported->module));
+  std::vector<std::span<const std::byte>> bytes;
+  for (const HostTensor &input : inputs)
+    bytes.emplace_back(input.bytes);
+  TESSERA_ASSIGN_OR_RETURN(auto results, reference.run(bytes));
+  const std::vector<TensorSignature> &signature = model.object.outputs;
+  if (results.size() != signature.size())
+    return Status(StatusCode::Internal,
+                  "the reference gives another number of outputs than the object");
+  std::vector<HostTensor> outputs;
+  for (size_t i = 0; i < results.size(); ++i)
+    outputs.push_back({signature[i].name, signature[i].type, signature[i].shape,
+                       std::move(results[i])});
+  return outputs;
+}

@@ -20,7 +20,9 @@ using namespace tessera;
 
 void tessera::addGraphPhase(OpPassManager &manager) {
   // Fold what weights alone determine.
-  addGraphPasses(manager);
+  OpPassManager &function = manager.nest<func::FuncOp>();
+  function.addPass(createFoldBatchNorm());
+  function.addPass(createFoldConstantLayouts());
   // Few forms, then fusion groups.
   addFormDispatchesPasses(manager);
 }
