@@ -152,9 +152,11 @@ void CommandProcessor::tryStart(uint32_t q, uint64_t id) {
   }
   slot->state = Slot::State::Running;
   slot->startCycle = services.now();
+  uint64_t parentId = slot->fetched.parent;
   start(q, *slot);
-  if (queue.heldBy == id) {
-    queue.heldBy = 0;
+  Slot *parent = parentId ? find(q, parentId) : nullptr;
+  if (Source &source = sourceOf(queue, parent); source.heldBy == id) {
+    source.heldBy = 0;
     advance(q);
   }
 }

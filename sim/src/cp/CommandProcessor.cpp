@@ -129,9 +129,8 @@ Status CommandProcessor::enable(uint32_t q, bool on) {
 
 void CommandProcessor::dropSlots(uint32_t q, bool running) {
   Queue &queue = queues[q];
-  queue.buffer.clear();
+  queue.source = Source();
   queue.streams.clear();
-  queue.heldBy = 0;
   // An indirect packet without its stream can never end: it goes with it.
   std::erase_if(queue.window, [&](const Slot &slot) {
     bool indirect = std::holds_alternative<isa::IndirectPacket>(slot.packet.body);
@@ -174,7 +173,7 @@ Result<uint64_t> CommandProcessor::readRegister(uint64_t offset) const {
   case mmio::queueDone:
     return queue.done;
   case mmio::queueStatus: {
-    bool idle = queue.window.empty() && queue.buffer.empty() && !queue.busy;
+    bool idle = queue.window.empty() && queue.source.buffer.empty() && !queue.busy;
     auto status = !queue.enabled  ? mmio::QueueStatus::Disabled
                   : queue.faulted ? mmio::QueueStatus::Faulted
                   : idle          ? mmio::QueueStatus::Idle
@@ -327,7 +326,7 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
 template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
   fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran, coresLeft,
          argumentBytesRead, task, macs, dramRead, dramWritten, nextCommand, commandCount,
-         childrenLeft, exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
+         childrenLeft, source, exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
   for (EngineCycles &e : engines)
     fields(ar, e.byCause);
   if constexpr (A::loading) {
@@ -343,7 +342,7 @@ template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
 template <typename A> void CommandProcessor::Queue::serialize(A &ar) {
   fields(ar, ring, size, context, priority, enabled, faulted, published, read, done,
          faultCause, faultPacket, faultCore, faultPc, faultAddress, epoch, busy, sleeping,
-         heldBy, buffer, window, streams, fetchParent, fetchCount, fetchCycle);
+         source, window, streams, decodeParent, fetchParent, fetchCount, fetchCycle);
 }
 
 template <typename A> static void serializeRecord(A &ar, DispatchRecord &r) {

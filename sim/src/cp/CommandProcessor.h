@@ -76,6 +76,14 @@ private:
     }
   };
 
+  /// Where packets come from, a ring or a command buffer: what was read and not
+  /// decoded, and the barrier packet that holds the rest back, if any.
+  struct Source {
+    std::deque<Fetched> buffer;
+    uint64_t heldBy = 0;
+    template <typename A> void serialize(A &ar) { fields(ar, buffer, heldBy); }
+  };
+
   /// A decoded packet until it is complete.
   struct Slot {
     enum class State : uint8_t { Parked, Running, Completing, Done };
@@ -92,6 +100,7 @@ private:
     EngineTable engines{};
     uint64_t macs = 0, dramRead = 0, dramWritten = 0;
     // indirect
+    Source source;
     uint32_t nextCommand = 0, commandCount = 0, childrenLeft = 0;
     bool exhausted = false, fetchBegun = false;
     Cycle firstFetch = 0;
@@ -110,10 +119,10 @@ private:
     uint32_t epoch = 1;
     bool busy = false;     ///< Its front end fetches or decodes.
     bool sleeping = false; ///< An unpublished packet was found: until a doorbell.
-    uint64_t heldBy = 0;   ///< Slot of a barrier packet that has not started.
-    std::deque<Fetched> buffer;
-    std::deque<Slot> window;
-    std::vector<uint64_t> streams; ///< Indirect packets to read, first first.
+    Source source;         ///< The ring.
+    std::deque<Slot> window; ///< In program order.
+    std::vector<uint64_t> streams; ///< Indirect packets being read, first first.
+    uint64_t decodeParent = 0; ///< Whose packet is being decoded; 0: the ring's.
     // The fetch under way.
     uint64_t fetchParent = 0;
     uint32_t fetchCount = 0;
@@ -140,6 +149,11 @@ private:
 
   // Front end: fetch and decode.
   void advance(uint32_t q);
+  /// Sets the front end to work on one source; false if it has nothing to do.
+  bool work(uint32_t q, Slot *parent);
+  Source &sourceOf(Queue &queue, Slot *parent) {
+    return parent ? parent->source : queue.source;
+  }
   void fetchIssue(uint32_t q);
   void fetchDone(uint32_t q, FaultCause fault);
   void decoded(uint32_t q);

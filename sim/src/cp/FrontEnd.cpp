@@ -49,21 +49,31 @@ CommandProcessor::Slot *CommandProcessor::find(uint32_t q, uint64_t id) {
 
 void CommandProcessor::advance(uint32_t q) {
   Queue &queue = queues[q];
-  if (!queue.enabled || queue.faulted || queue.busy || queue.heldBy ||
-      queue.window.size() >= windowSize)
+  if (!queue.enabled || queue.faulted || queue.busy)
     return;
+  // Command buffers first: they come earlier than what the ring still holds.
+  for (uint64_t id : queue.streams)
+    if (Slot *parent = find(q, id); parent && work(q, parent))
+      return;
+  (void)work(q, nullptr);
+}
+
+bool CommandProcessor::work(uint32_t q, Slot *parent) {
+  Queue &queue = queues[q];
+  Source &source = sourceOf(queue, parent);
+  size_t underWay = parent ? parent->childrenLeft : queue.window.size();
+  if (source.heldBy || underWay >= windowSize)
+    return false;
   Cycle now = services.now();
-  if (!queue.buffer.empty()) {
+  if (!source.buffer.empty()) {
     queue.busy = true;
+    queue.decodeParent = parent ? parent->id : 0;
     post(now + services.arch.cp.decode, Phase::Complete, Decoded, q);
-    return;
+    return true;
   }
-  if (!queue.streams.empty()) {
-    Slot *parent = find(q, queue.streams.front());
-    if (!parent) {
-      queue.streams.erase(queue.streams.begin());
-      return advance(q);
-    }
+  if (parent) {
+    if (parent->nextCommand == parent->commandCount)
+      return false;
     const auto &indirect = std::get<isa::IndirectPacket>(parent->packet.body);
     uint64_t address = indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes;
     // One read stays within a page.
@@ -77,9 +87,9 @@ void CommandProcessor::advance(uint32_t q) {
     }
   } else {
     if (queue.sleeping || queue.read >= queue.published)
-      return;
+      return false;
     uint64_t slot = queue.read & (queue.size - 1);
-    // One read does not wrap, and not beyond what can still be in the ring.
+    // One read does not wrap around.
     queue.fetchParent = 0;
     queue.fetchCount = uint32_t(std::min<uint64_t>(
         {fetchBatch, queue.published - queue.read, queue.size - slot}));
@@ -87,6 +97,7 @@ void CommandProcessor::advance(uint32_t q) {
   queue.busy = true;
   queue.fetchCycle = now;
   post(now + services.arch.cp.fetch, Phase::Start, FetchIssue, q);
+  return true;
 }
 
 void CommandProcessor::fetchIssue(uint32_t q) {
@@ -136,10 +147,8 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
       std::copy_n(bytes.begin() + i * isa::packetBytes, isa::packetBytes,
                   fetched.image.begin());
       fetched.command = parent->nextCommand++;
-      queue.buffer.push_back(fetched);
+      parent->source.buffer.push_back(fetched);
     }
-    if (parent->nextCommand == parent->commandCount)
-      std::erase(queue.streams, parent->id); // it ends when the last was decoded
     return advance(q);
   }
   uint64_t at = queue.ring + (queue.read & (queue.size - 1)) * isa::packetBytes;
@@ -153,7 +162,7 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
       break;
     }
     fetched.ringIndex = queue.read++;
-    queue.buffer.push_back(fetched);
+    queue.source.buffer.push_back(fetched);
   }
   advance(q);
 }
@@ -161,24 +170,24 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
 void CommandProcessor::decoded(uint32_t q) {
   Queue &queue = queues[q];
   queue.busy = false;
-  if (queue.buffer.empty())
+  uint64_t parentId = queue.decodeParent;
+  Slot *parent = parentId ? find(q, parentId) : nullptr;
+  if (parentId && !parent)
+    return advance(q);
+  Source &source = sourceOf(queue, parent);
+  if (source.buffer.empty())
     return advance(q);
   Slot slot;
-  slot.fetched = queue.buffer.front();
-  queue.buffer.pop_front();
+  slot.fetched = source.buffer.front();
+  source.buffer.pop_front();
   uint8_t type = slot.fetched.image[0];
-  uint64_t parentId = slot.fetched.parent;
-  Slot *parent = parentId ? find(q, parentId) : nullptr;
 
-  auto streamEnds = [&] {
+  if (parent && type == uint8_t(isa::PacketType::Return)) {
+    parent->source.buffer.clear();
     parent->exhausted = true;
     std::erase(queue.streams, parentId);
-    std::erase_if(queue.buffer, [&](const Fetched &f) { return f.parent == parentId; });
     if (parent->childrenLeft == 0)
       complete(q, *parent);
-  };
-  if (parent && type == uint8_t(isa::PacketType::Return)) {
-    streamEnds();
     return advance(q);
   }
 
@@ -187,18 +196,30 @@ void CommandProcessor::decoded(uint32_t q) {
   if (packet)
     slot.packet = *packet;
   uint64_t id = slot.id;
-  bool last = parent && slot.fetched.command + 1 == parent->commandCount;
-  bool illegal = !packet || (parentId && std::holds_alternative<isa::IndirectPacket>(
-                                             slot.packet.body));
-  if (parent)
+  bool barrier = slot.packet.flags & isa::packetBarrier;
+  bool illegal =
+      !packet || (parent && std::holds_alternative<isa::IndirectPacket>(slot.packet.body));
+  // Program order: a command buffer's packets come before what followed the
+  // packet that runs it.
+  auto place = queue.window.end();
+  if (parent) {
     ++parent->childrenLeft;
-  queue.window.push_back(std::move(slot));
+    if (slot.fetched.command + 1 == parent->commandCount) {
+      parent->exhausted = true;
+      std::erase(queue.streams, parentId);
+    }
+    if (barrier)
+      parent->source.heldBy = id;
+    place = std::find_if(queue.window.begin(), queue.window.end(),
+                         [&](const Slot &s) { return s.id == parentId; });
+    for (++place; place != queue.window.end() && place->fetched.parent == parentId;)
+      ++place;
+  } else if (barrier) {
+    queue.source.heldBy = id;
+  }
+  queue.window.insert(place, std::move(slot)); // pointers to slots are void now
   if (illegal)
     return fault(q, id, FaultCause::IllegalPacket, type);
-  if (last)
-    streamEnds();
-  if (queue.window.back().packet.flags & isa::packetBarrier)
-    queue.heldBy = id;
   tryStart(q, id);
   advance(q);
 }

@@ -220,6 +220,10 @@ DispatchRecord Machine::run(const Kernel &kernel) {
       ADD_FAILURE() << line;
     return {};
   }
+  // Every engine-cycle has exactly one cause, always.
+  for (const CoreStatistics &core : s.cores)
+    for (const EngineCycles &engine : core.engines)
+      EXPECT_EQ(engine.total(), s.cycles);
   return s.dispatches.back();
 }
 
