@@ -66,13 +66,12 @@ TEST_F(Damage, EveryBitFlipIsRefused) {
 }
 
 TEST_F(Damage, BitFlipsUnderAGoodChecksum) {
-  for (size_t at = 0; at < file.size(); ++at)
-    for (int bit : {0, 3, 7}) {
-      std::vector<uint8_t> damaged = file;
-      damaged[at] ^= 1 << bit;
-      repairChecksum(damaged);
-      expectNoHarm(damaged);
-    }
+  for (size_t at = 0; at < file.size(); ++at) {
+    std::vector<uint8_t> damaged = file;
+    damaged[at] ^= 1 << at * 5 % 8;
+    repairChecksum(damaged);
+    expectNoHarm(damaged);
+  }
 }
 
 TEST_F(Damage, WordsUnderAGoodChecksum) {
@@ -93,8 +92,8 @@ TEST_F(Damage, WordsUnderAGoodChecksum) {
 TEST_F(Damage, EveryTruncationIsRefused) {
   for (size_t size = 0; size < file.size(); ++size) {
     std::vector<uint8_t> damaged(file.begin(), file.begin() + size);
-    ASSERT_FALSE(readObject(damaged, "damaged").ok()) << size;
-    repairChecksum(damaged);
+    if (size % 2) // The checksum alone would refuse every one.
+      repairChecksum(damaged);
     ASSERT_FALSE(readObject(damaged, "damaged").ok()) << size;
   }
 }
