@@ -18,7 +18,8 @@ namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
 static constexpr uint64_t snapshotMagic = 0x0150'414e'5352'5354;
-static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1) << 32; // "TSR", ISA 1
+static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1)
+                                                         << 32; // "TSR", ISA 1
 
 struct Device::Impl {
   Impl(const Architecture &arch, const DeviceOptions &options)
@@ -26,7 +27,8 @@ struct Device::Impl {
         memorySystem(this->arch, clock, events, noc),
         memory(this->arch, options.hostMemoryBytes),
         mmu(this->arch, clock, events, memorySystem, memory, noc.cpNode()),
-        services{this->arch, this->options, clock, events, noc, memorySystem, mmu, memory},
+        services{this->arch, this->options, clock, events,
+                 noc,        memorySystem,  mmu,   memory},
         cp(services) {
     std::vector<Core *> pointers;
     for (uint32_t i = 0; i < this->arch.cores.count; ++i) {
@@ -92,8 +94,9 @@ static Status outside(const PhysicalMemory &memory, isa::PhysicalSpace space,
                       uint64_t address, uint64_t bytes) {
   static constexpr const char *names[] = {"DRAM", "shared SRAM", "host memory"};
   return Status(StatusCode::BusError,
-                fmt::format("{} bytes at {:#x} are beyond the {} bytes of {}", bytes, address,
-                            memory.size(space), names[size_t(space) % 3]));
+                fmt::format("{} bytes at {:#x} are beyond the {} bytes of {}",
+                            bytes, address, memory.size(space),
+                            names[size_t(space) % 3]));
 }
 
 Status Device::readMemory(isa::PhysicalSpace space, uint64_t address,
@@ -185,18 +188,23 @@ std::vector<std::byte> Device::save() {
 Status Device::restore(std::span<const std::byte> snapshot) {
   if (snapshot.size() < sizeof(uint64_t))
     return Status(StatusCode::InvalidArgument, "the snapshot is empty");
-  std::span<const std::byte> body = snapshot.first(snapshot.size() - sizeof(uint64_t));
-  if (hashBytes(body) != loadLittleEndian<uint64_t>(snapshot.data() + body.size()))
-    return Status(StatusCode::InvalidArgument, "the snapshot's checksum is wrong");
+  std::span<const std::byte> body =
+      snapshot.first(snapshot.size() - sizeof(uint64_t));
+  if (hashBytes(body) !=
+      loadLittleEndian<uint64_t>(snapshot.data() + body.size()))
+    return Status(StatusCode::InvalidArgument,
+                  "the snapshot's checksum is wrong");
   ByteWriter expected;
   impl->writeHeader(expected);
   size_t headerBytes = expected.size();
   if (body.size() < headerBytes ||
       std::memcmp(body.data(), expected.bytes().data(), headerBytes) != 0)
-    return Status(StatusCode::FailedPrecondition,
-                  fmt::format("the snapshot is not of a device of architecture {} with these "
-                              "options",
-                              impl->arch.name));
+    return Status(
+        StatusCode::FailedPrecondition,
+        fmt::format(
+            "the snapshot is not of a device of architecture {} with these "
+            "options",
+            impl->arch.name));
   ByteReader in(body.subspan(headerBytes));
   Loader loader(in);
   impl->serialize(loader);

@@ -19,10 +19,22 @@ std::string_view engineName(Engine engine) {
 
 std::string_view stallCauseName(StallCause cause) {
   static constexpr std::array<std::string_view, numStallCauses> names = {
-      "busy",          "fill_drain",  "weight_load", "wait_sequencer",
-      "wait_load",     "wait_store",  "wait_matrix", "wait_vector",
-      "bank_conflict", "back_pressure", "dram",      "tlb",
-      "instruction_fetch", "barrier", "queue_empty", "no_kernel"};
+      "busy",
+      "fill_drain",
+      "weight_load",
+      "wait_sequencer",
+      "wait_load",
+      "wait_store",
+      "wait_matrix",
+      "wait_vector",
+      "bank_conflict",
+      "back_pressure",
+      "dram",
+      "tlb",
+      "instruction_fetch",
+      "barrier",
+      "queue_empty",
+      "no_kernel"};
   return size_t(cause) < names.size() ? names[size_t(cause)] : "?";
 }
 

@@ -40,13 +40,15 @@ std::string ChromeTraceWriter::json() const {
   for (const TraceEvent &e : events)
     cores = std::max(cores, e.core + 1);
   for (uint32_t core = 0; core < cores; ++core) {
-    line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"args\":{{\"name\":"
+    line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
+                     "\"args\":{{\"name\":"
                      "\"core {}\"}}}}",
                      core, core));
     for (unsigned t = 0; t <= numEngines; ++t)
-      line(fmt::format("{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},"
-                       "\"args\":{{\"name\":\"{}\"}}}}",
-                       core, t, t == dispatchThread ? "dispatch" : engineName(Engine(t))));
+      line(fmt::format(
+          "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},"
+          "\"args\":{{\"name\":\"{}\"}}}}",
+          core, t, t == dispatchThread ? "dispatch" : engineName(Engine(t))));
   }
   for (const TraceEvent &e : events) {
     std::string ts = microseconds(e.timeFs);
@@ -55,32 +57,37 @@ std::string ChromeTraceWriter::json() const {
     switch (e.kind) {
     case TraceEvent::Kind::DispatchBegin:
     case TraceEvent::Kind::DispatchEnd:
-      line(fmt::format("{{\"ph\":\"{}\",\"name\":\"dispatch {}\",\"pid\":{},\"tid\":{},"
-                       "\"ts\":{}}}",
-                       e.kind == TraceEvent::Kind::DispatchBegin ? "B" : "E", e.value, e.core,
-                       dispatchThread, ts));
+      line(fmt::format(
+          "{{\"ph\":\"{}\",\"name\":\"dispatch {}\",\"pid\":{},\"tid\":{},"
+          "\"ts\":{}}}",
+          e.kind == TraceEvent::Kind::DispatchBegin ? "B" : "E", e.value,
+          e.core, dispatchThread, ts));
       break;
     case TraceEvent::Kind::InstructionBegin:
     case TraceEvent::Kind::InstructionEnd:
       // Instructions of an engine overlap: asynchronous events, one per pc.
-      line(fmt::format("{{\"ph\":\"{}\",\"cat\":\"{}\",\"name\":\"{}\",\"id\":{},\"pid\":{},"
-                       "\"tid\":{},\"ts\":{},\"args\":{{\"pc\":{}}}}}",
-                       e.kind == TraceEvent::Kind::InstructionBegin ? "b" : "e",
-                       engineName(e.engine), mnemonic, e.pc, e.core, unsigned(e.engine), ts,
-                       e.pc));
+      line(fmt::format(
+          "{{\"ph\":\"{}\",\"cat\":\"{}\",\"name\":\"{}\",\"id\":{},\"pid\":{},"
+          "\"tid\":{},\"ts\":{},\"args\":{{\"pc\":{}}}}}",
+          e.kind == TraceEvent::Kind::InstructionBegin ? "b" : "e",
+          engineName(e.engine), mnemonic, e.pc, e.core, unsigned(e.engine), ts,
+          e.pc));
       break;
     case TraceEvent::Kind::Semaphore:
-      line(fmt::format("{{\"ph\":\"C\",\"name\":\"s{}\",\"pid\":{},\"ts\":{},\"args\":{{"
-                       "\"value\":{}}}}}",
-                       e.id, e.core, ts, e.value));
+      line(fmt::format(
+          "{{\"ph\":\"C\",\"name\":\"s{}\",\"pid\":{},\"ts\":{},\"args\":{{"
+          "\"value\":{}}}}}",
+          e.id, e.core, ts, e.value));
       break;
     case TraceEvent::Kind::Timeline:
-      line(fmt::format("{{\"ph\":\"C\",\"name\":\"timeline {}\",\"pid\":0,\"ts\":{},\"args\":{{"
+      line(fmt::format("{{\"ph\":\"C\",\"name\":\"timeline "
+                       "{}\",\"pid\":0,\"ts\":{},\"args\":{{"
                        "\"value\":{}}}}}",
                        e.id, ts, e.value));
       break;
     case TraceEvent::Kind::Mark:
-      line(fmt::format("{{\"ph\":\"i\",\"s\":\"t\",\"name\":\"mark {}\",\"pid\":{},\"tid\":{},"
+      line(fmt::format("{{\"ph\":\"i\",\"s\":\"t\",\"name\":\"mark "
+                       "{}\",\"pid\":{},\"tid\":{},"
                        "\"ts\":{}}}",
                        e.value, e.core, unsigned(e.engine), ts));
       break;

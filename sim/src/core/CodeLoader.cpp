@@ -18,7 +18,8 @@ CodeLoader::Region CodeLoader::regionAt(unsigned index) const {
   case 0:
     return {r.text, r.textBytes, Access::Execute};
   case 1:
-    return {r.descriptors, uint64_t(r.numDescriptors) * isa::descriptorBytes, Access::Read};
+    return {r.descriptors, uint64_t(r.numDescriptors) * isa::descriptorBytes,
+            Access::Read};
   default:
     return {r.mapPrograms, r.mapBytes, Access::Read};
   }

@@ -150,7 +150,8 @@ QueueEngine &Core::engine(Engine kind) {
 }
 
 static constexpr std::array<Engine, numEngines> allEngines = {
-    Engine::Sequencer, Engine::Load, Engine::Store, Engine::Matrix, Engine::Vector};
+    Engine::Sequencer, Engine::Load, Engine::Store, Engine::Matrix,
+    Engine::Vector};
 
 void Core::begin(CoreTask newTask) {
   assert(!isRunning && "a core runs one kernel at a time");
@@ -216,8 +217,8 @@ void Core::checkDone() {
   listener.coreHalted(index);
 }
 
-bool Core::take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits, Engine unit,
-                uint32_t pc) {
+bool Core::take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits,
+                Engine unit, uint32_t pc) {
   bool there = true;
   for (const isa::SemaphoreStep &w : waits) {
     if (w.count == 0)
@@ -239,7 +240,8 @@ bool Core::take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits, Engi
     if (there) {
       s.waiter.reset();
       s.value -= w.count;
-      trace(TraceEvent::Kind::Semaphore, unit, isa::Opcode::WAIT, pc, w.sem, s.value);
+      trace(TraceEvent::Kind::Semaphore, unit, isa::Opcode::WAIT, pc, w.sem,
+            s.value);
     } else {
       s.waiter = unit;
     }
@@ -247,8 +249,8 @@ bool Core::take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits, Engi
   return there;
 }
 
-StallCause
-Core::waitCause(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const {
+StallCause Core::waitCause(
+    const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const {
   // The last entry that is still missing, or else the last one.
   Engine engine = Engine::Sequencer;
   bool missing = false;
@@ -264,8 +266,9 @@ Core::waitCause(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) cons
   return waitFor(engine);
 }
 
-void Core::signal(const std::array<isa::SemaphoreStep, isa::maxSignals> &signals, Engine by,
-                  uint32_t pc) {
+void Core::signal(
+    const std::array<isa::SemaphoreStep, isa::maxSignals> &signals, Engine by,
+    uint32_t pc) {
   for (const isa::SemaphoreStep &w : signals) {
     if (w.count == 0)
       continue;
@@ -276,14 +279,15 @@ void Core::signal(const std::array<isa::SemaphoreStep, isa::maxSignals> &signals
       return fault(FaultCause::SemaphoreOverflow, pc, w.sem);
     s.value += w.count;
     s.lastSignaller = by;
-    trace(TraceEvent::Kind::Semaphore, by, isa::Opcode::SIGNAL, pc, w.sem, s.value);
+    trace(TraceEvent::Kind::Semaphore, by, isa::Opcode::SIGNAL, pc, w.sem,
+          s.value);
     if (s.waiter)
       unit(*s.waiter).wake(services.now());
   }
 }
 
-void Core::trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode, uint32_t pc,
-                 uint32_t id, uint64_t value) {
+void Core::trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode,
+                 uint32_t pc, uint32_t id, uint64_t value) {
   if (!services.observer)
     return;
   TraceEvent event;
@@ -313,7 +317,8 @@ FaultCause Core::checkLocal(const isa::Descriptor &td, bool written,
 
 void Core::countRead(const isa::Descriptor &td) {
   uint64_t bytes = (maskedElements(td, ~0u) * bitWidth(td.format) + 7) / 8;
-  (td.space == isa::Space::Acc ? counters.accBytesRead : counters.spmBytesRead) += bytes;
+  (td.space == isa::Space::Acc ? counters.accBytesRead
+                               : counters.spmBytesRead) += bytes;
 }
 
 void Core::countWrite(const isa::Descriptor &td, const ByteInterval &interval) {
@@ -340,26 +345,30 @@ CoreStatistics Core::statistics() {
 void Core::explainWaits(std::vector<std::string> &lines) const {
   if (!isRunning)
     return;
-  auto describe = [&](Engine kind, const char *mnemonic, uint32_t pc,
-                      const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) {
-    std::string text;
-    for (const isa::SemaphoreStep &w : waits)
-      if (w.count && w.sem < semaphores.size() && semaphores[w.sem].value < w.count)
-        text += fmt::format("{}s{} >= {} (it is {})", text.empty() ? "" : ", ", w.sem,
-                            w.count, semaphores[w.sem].value);
-    lines.push_back(fmt::format("core {}, {}: `{}` at pc {} waits for {}", index,
-                                engineName(kind), mnemonic, pc, text));
-  };
+  auto describe =
+      [&](Engine kind, const char *mnemonic, uint32_t pc,
+          const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) {
+        std::string text;
+        for (const isa::SemaphoreStep &w : waits)
+          if (w.count && w.sem < semaphores.size() &&
+              semaphores[w.sem].value < w.count)
+            text +=
+                fmt::format("{}s{} >= {} (it is {})", text.empty() ? "" : ", ",
+                            w.sem, w.count, semaphores[w.sem].value);
+        lines.push_back(fmt::format("core {}, {}: `{}` at pc {} waits for {}",
+                                    index, engineName(kind), mnemonic, pc,
+                                    text));
+      };
   if (const isa::Instruction *inst = sequencer->waitingInstruction())
     describe(Engine::Sequencer, "wait", sequencer->pc(), inst->waits);
   else if (std::optional<Engine> full = sequencer->blockedOnQueue())
-    lines.push_back(fmt::format("core {}, sequencer: pc {} waits for a place in the {} queue",
-                                index, sequencer->pc(), engineName(*full)));
-  for (const QueueEngine *e :
-       {static_cast<const QueueEngine *>(load.get()),
-        static_cast<const QueueEngine *>(store.get()),
-        static_cast<const QueueEngine *>(matrix.get()),
-        static_cast<const QueueEngine *>(vector.get())})
+    lines.push_back(fmt::format(
+        "core {}, sequencer: pc {} waits for a place in the {} queue", index,
+        sequencer->pc(), engineName(*full)));
+  for (const QueueEngine *e : {static_cast<const QueueEngine *>(load.get()),
+                               static_cast<const QueueEngine *>(store.get()),
+                               static_cast<const QueueEngine *>(matrix.get()),
+                               static_cast<const QueueEngine *>(vector.get())})
     if (e->waitsForSemaphore() && e->head()) {
       const isa::InstInfo *info = isa::lookupInst(uint8_t(e->head()->opcode));
       describe(e == load.get()     ? Engine::Load
@@ -372,7 +381,8 @@ void Core::explainWaits(std::vector<std::string> &lines) const {
 }
 
 uint64_t Core::memoryHash(uint64_t seed) const {
-  return hashBytes(std::span<const uint8_t>(acc), hashBytes(std::span<const uint8_t>(spm), seed));
+  return hashBytes(std::span<const uint8_t>(acc),
+                   hashBytes(std::span<const uint8_t>(spm), seed));
 }
 
 template void Core::serialize(Saver &);

@@ -35,8 +35,8 @@ struct Services {
   PhysicalMemory &memory;
   TraceObserver *observer = nullptr;
 
-  /// The core clock's edge at, or after, the present. Only the host acts between
-  /// edges.
+  /// The core clock's edge at, or after, the present. Only the host acts
+  /// between edges.
   Cycle now() const { return clock.ceil(events.now()); }
 };
 
@@ -79,7 +79,7 @@ struct QueueEntry {
   std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
   /// Operands in the order: destinations, then sources.
   std::array<isa::Descriptor, 6> operands{};
-  uint64_t value = 0;      ///< fill: the bits; map: the program's number.
+  uint64_t value = 0;           ///< fill: the bits; map: the program's number.
   uint8_t maskA = 0, maskB = 0; ///< mma: M, N dimensions; map: reduced ones.
   isa::Reduce reduce = isa::Reduce::None;
   bool accumulate = false, posted = false;
@@ -96,10 +96,19 @@ public:
   void wake(Cycle cycle);
   EngineAccount account;
 
-  template <typename A> void serializeUnit(A &ar) { fields(ar, account, wakeAt); }
+  template <typename A> void serializeUnit(A &ar) {
+    fields(ar, account, wakeAt);
+  }
 
 protected:
-  enum Code : uint8_t { Step, Finish, BurstDone, Translated, Signalled, HaltCheck };
+  enum Code : uint8_t {
+    Step,
+    Finish,
+    BurstDone,
+    Translated,
+    Signalled,
+    HaltCheck
+  };
 
   virtual void step(Cycle now) = 0;
   /// True if the event is for this life of the core; Step events are handled.
@@ -125,7 +134,9 @@ public:
   /// Nothing queued, nothing under way.
   virtual bool idle() const = 0;
   virtual void reset() = 0;
-  const QueueEntry *head() const { return queue.empty() ? nullptr : &queue.front(); }
+  const QueueEntry *head() const {
+    return queue.empty() ? nullptr : &queue.front();
+  }
   bool waitsForSemaphore() const { return waiting; }
 
   template <typename A> void serializeQueue(A &ar) {
@@ -153,7 +164,9 @@ struct Semaphore {
   /// The unit that waits now, or none.
   std::optional<Engine> waiter;
   Engine lastSignaller = Engine::Sequencer;
-  template <typename A> void serialize(A &ar) { fields(ar, value, waiter, lastSignaller); }
+  template <typename A> void serialize(A &ar) {
+    fields(ar, value, waiter, lastSignaller);
+  }
 };
 
 class Sequencer;
@@ -182,16 +195,17 @@ public:
   void fault(FaultCause cause, uint32_t pc, uint64_t address);
   /// Takes all waits or none; on none the unit is registered as waiting. A
   /// fault may result: check running().
-  bool take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits, Engine unit,
-            uint32_t pc);
-  void signal(const std::array<isa::SemaphoreStep, isa::maxSignals> &signals, Engine unit,
-              uint32_t pc);
+  bool take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits,
+            Engine unit, uint32_t pc);
+  void signal(const std::array<isa::SemaphoreStep, isa::maxSignals> &signals,
+              Engine unit, uint32_t pc);
   /// The unit that the longest of `waits` is waiting for.
-  StallCause waitCause(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const;
+  StallCause
+  waitCause(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const;
   /// Ends the dispatch on this core if everything is over.
   void checkDone();
-  void trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode, uint32_t pc,
-             uint32_t id = 0, uint64_t value = 0);
+  void trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode,
+             uint32_t pc, uint32_t id = 0, uint64_t value = 0);
   bool allIdle() const;
   QueueEngine &engine(Engine kind);
   Unit &unit(Engine kind);
@@ -201,8 +215,10 @@ public:
   uint64_t localBytes(isa::Space space) const {
     return space == isa::Space::Acc ? acc.size() : spm.size();
   }
-  /// Checks an operand in SPM or ACC and says where it lies; None, or the fault.
-  FaultCause checkLocal(const isa::Descriptor &td, bool written, ByteInterval &interval) const;
+  /// Checks an operand in SPM or ACC and says where it lies; None, or the
+  /// fault.
+  FaultCause checkLocal(const isa::Descriptor &td, bool written,
+                        ByteInterval &interval) const;
   /// Counts traffic of the local memories.
   void countRead(const isa::Descriptor &td);
   void countWrite(const isa::Descriptor &td, const ByteInterval &interval);

@@ -40,29 +40,32 @@ template <typename A> void CoreTask::serialize(A &ar) {
   if (!has)
     return;
   if constexpr (!A::loading)
-    text = image->text, descriptors = image->descriptorBytes, maps = image->mapBytes;
+    text = image->text, descriptors = image->descriptorBytes,
+    maps = image->mapBytes;
   fields(ar, text, descriptors, maps);
   if constexpr (A::loading)
-    image = KernelImage::decode(std::move(text), std::move(descriptors), std::move(maps));
+    image = KernelImage::decode(std::move(text), std::move(descriptors),
+                                std::move(maps));
 }
 
 template <typename A> void QueueEntry::serialize(A &ar) {
-  fields(ar, opcode, pc, visible, waits, signals, operands, value, maskA, maskB, reduce,
-         accumulate, posted);
+  fields(ar, opcode, pc, visible, waits, signals, operands, value, maskA, maskB,
+         reduce, accumulate, posted);
 }
 
 template <typename A> void Core::serialize(A &ar) {
   fields(ar, epoch, isRunning, task);
-  size_t spmBytes = spm.size(), accBytes = acc.size(), count = semaphores.size();
+  size_t spmBytes = spm.size(), accBytes = acc.size(),
+         count = semaphores.size();
   fields(ar, spm, acc, semaphores);
   CoreStatistics &c = counters;
-  fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead, c.spmBytesWritten,
-         c.accBytesRead, c.accBytesWritten, c.vectorAluOps, c.vectorSfuOps,
-         c.vectorElements);
+  fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead,
+         c.spmBytesWritten, c.accBytesRead, c.accBytesWritten, c.vectorAluOps,
+         c.vectorSfuOps, c.vectorElements);
   fields(ar, *loader, *sequencer, *load, *store, *matrix, *vector);
   if constexpr (A::loading)
-    if (spm.size() != spmBytes || acc.size() != accBytes || semaphores.size() != count ||
-        (isRunning && !task.image))
+    if (spm.size() != spmBytes || acc.size() != accBytes ||
+        semaphores.size() != count || (isRunning && !task.image))
       ar.fail();
 }
 

@@ -86,8 +86,10 @@ bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
     if (!startTransfer(entry, transfer))
       return false;
     if (entry.opcode == Opcode::FILL) {
-      uint64_t bytes =
-          (maskedElements(transfer.destination, ~0u) * bitWidth(transfer.destination.format) + 7) / 8;
+      uint64_t bytes = (maskedElements(transfer.destination, ~0u) *
+                            bitWidth(transfer.destination.format) +
+                        7) /
+                       8;
       Cycle cycles = ceilDiv(bytes, core.services.arch.dma.burstBytes);
       account.wait(StallCause::QueueEmpty, now);
       account.charge(StallCause::Busy, now + cycles);
@@ -114,9 +116,10 @@ bool DmaEngine::startTransfer(const QueueEntry &entry, Transfer &transfer) {
   bool moves = !core.services.options.timingOnly;
 
   if (entry.opcode == Opcode::FILL) {
-    FaultCause fault = destination.space == isa::Space::Spm
-                           ? core.checkLocal(destination, true, transfer.interval)
-                           : FaultCause::IllegalDescriptor;
+    FaultCause fault =
+        destination.space == isa::Space::Spm
+            ? core.checkLocal(destination, true, transfer.interval)
+            : FaultCause::IllegalDescriptor;
     if (fault != FaultCause::None)
       return fail(fault, destination.base);
     if (moves) {
@@ -134,7 +137,8 @@ bool DmaEngine::startTransfer(const QueueEntry &entry, Transfer &transfer) {
   const isa::Descriptor &source = entry.operands[1];
   global = storing ? destination : source;
   const isa::Descriptor &local = storing ? source : destination;
-  if (global.space != isa::Space::Global || source.extents != destination.extents ||
+  if (global.space != isa::Space::Global ||
+      source.extents != destination.extents ||
       source.format != destination.format ||
       (!storing && local.space != isa::Space::Spm))
     return fail(FaultCause::IllegalDescriptor, global.base);
@@ -150,7 +154,8 @@ bool DmaEngine::startTransfer(const QueueEntry &entry, Transfer &transfer) {
   if (moves)
     transfer.data.resize(denseSize(source));
   if (storing) {
-    fault = probeGlobal(core.services.memory, core.task.root, global, Access::Write, at);
+    fault = probeGlobal(core.services.memory, core.task.root, global,
+                        Access::Write, at);
     if (fault == FaultCause::None && moves) {
       gatherLocal(core.local(local.space), local, transfer.data.data());
       core.countRead(local);
@@ -159,7 +164,8 @@ bool DmaEngine::startTransfer(const QueueEntry &entry, Transfer &transfer) {
     transfer.interval = interval;
     fault = moves ? gatherGlobal(core.services.memory, core.task.root, global,
                                  transfer.data.data(), at)
-                  : probeGlobal(core.services.memory, core.task.root, global, Access::Read, at);
+                  : probeGlobal(core.services.memory, core.task.root, global,
+                                Access::Read, at);
   }
   if (fault != FaultCause::None)
     return fail(fault, at);
@@ -174,8 +180,8 @@ bool DmaEngine::issueBurst(Cycle now) {
   int64_t element = runs.offset(run);
   uint64_t bits = bitWidth(global.format);
   uint64_t lead = bits == 4 ? uint64_t(element & 1) * 4 : 0;
-  uint64_t start = global.base +
-                   (bits == 4 ? uint64_t(element >> 1) : uint64_t(element) * (bits / 8));
+  uint64_t start = global.base + (bits == 4 ? uint64_t(element >> 1)
+                                            : uint64_t(element) * (bits / 8));
   uint64_t runBytes = (lead + runs.runElements * bits + 7) / 8;
 
   VirtualRequest request;
@@ -228,8 +234,8 @@ bool DmaEngine::commit(const Transfer &t) {
     if (t.data.empty())
       return true;
     uint64_t at = t.destination.base;
-    FaultCause fault = scatterGlobal(core.services.memory, core.task.root, t.destination,
-                                     t.data.data(), at);
+    FaultCause fault = scatterGlobal(core.services.memory, core.task.root,
+                                     t.destination, t.data.data(), at);
     if (fault == FaultCause::None)
       return true;
     core.fault(fault, t.pc, at);
@@ -283,7 +289,8 @@ void DmaEngine::handle(const Event &event) {
   // A burst is over.
   if (event.fault)
     return core.fault(FaultCause(event.fault),
-                      event.payload >= firstId && event.payload - firstId < transfers.size()
+                      event.payload >= firstId &&
+                              event.payload - firstId < transfers.size()
                           ? transfers[event.payload - firstId].pc
                           : 0,
                       global.base);

@@ -30,8 +30,8 @@ public:
 
   template <typename A> void serialize(A &ar) {
     serializeQueue(ar);
-    fields(ar, transfers, firstId, issuing, global, run, runPosition, inFlight, translating,
-           slotCycle, slots, finishAt);
+    fields(ar, transfers, firstId, issuing, global, run, runPosition, inFlight,
+           translating, slotCycle, slots, finishAt);
   }
 
 protected:
@@ -43,14 +43,14 @@ private:
     uint32_t pc = 0;
     std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
     isa::Descriptor destination;
-    ByteInterval interval; ///< Of a local destination.
+    ByteInterval interval;     ///< Of a local destination.
     std::vector<uint8_t> data; ///< Read at start, committed at completion.
     uint32_t outstanding = 0;
     bool issued = false, posted = false;
     Cycle ready = never;
     template <typename A> void serialize(A &ar) {
-      fields(ar, opcode, pc, signals, destination, interval, data, outstanding, issued,
-             posted, ready);
+      fields(ar, opcode, pc, signals, destination, interval, data, outstanding,
+             issued, posted, ready);
     }
   };
 

@@ -14,8 +14,8 @@
 #ifndef TESSERA_SIM_CORE_ENGINEACCOUNT_H
 #define TESSERA_SIM_CORE_ENGINEACCOUNT_H
 
-#include "kernel/Serialize.h"
 #include "kernel/Clock.h"
+#include "kernel/Serialize.h"
 #include "tessera/sim/Statistics.h"
 #include <algorithm>
 

@@ -10,9 +10,10 @@
 
 namespace tessera::sim {
 
-std::shared_ptr<const KernelImage> KernelImage::decode(std::vector<uint8_t> text,
-                                                       std::vector<uint8_t> descriptorBytes,
-                                                       std::vector<uint8_t> mapBytes) {
+std::shared_ptr<const KernelImage>
+KernelImage::decode(std::vector<uint8_t> text,
+                    std::vector<uint8_t> descriptorBytes,
+                    std::vector<uint8_t> mapBytes) {
   auto image = std::make_shared<KernelImage>();
   image->text = std::move(text);
   image->descriptorBytes = std::move(descriptorBytes);
@@ -34,7 +35,8 @@ std::shared_ptr<const KernelImage> KernelImage::decode(std::vector<uint8_t> text
   // Later loops are inner ones: they overwrite what an outer one wrote.
   for (size_t pc = 0; pc < size; ++pc)
     if (std::optional<uint64_t> length = isa::loopLength(image->program[pc]))
-      for (size_t i = pc + 1; i < std::min<uint64_t>(size, pc + 1 + *length); ++i)
+      for (size_t i = pc + 1; i < std::min<uint64_t>(size, pc + 1 + *length);
+           ++i)
         image->enclosingLoop[i] = int32_t(pc);
 
   std::span<const uint8_t> images = image->descriptorBytes;

@@ -32,9 +32,9 @@ struct KernelImage {
   std::vector<std::optional<isa::Descriptor>> descriptors;
   std::vector<isa::MapProgram> maps;
 
-  static std::shared_ptr<const KernelImage> decode(std::vector<uint8_t> text,
-                                                   std::vector<uint8_t> descriptorBytes,
-                                                   std::vector<uint8_t> mapBytes);
+  static std::shared_ptr<const KernelImage>
+  decode(std::vector<uint8_t> text, std::vector<uint8_t> descriptorBytes,
+         std::vector<uint8_t> mapBytes);
 };
 
 } // namespace tessera::sim

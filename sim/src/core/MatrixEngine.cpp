@@ -33,7 +33,8 @@ void MatrixEngine::step(Cycle now) {
       account.wait(StallCause::QueueEmpty, now);
       account.charge(StallCause::Busy, now + 1);
       nextStart = std::max(nextStart, now + 1);
-      core.trace(TraceEvent::Kind::InstructionEnd, kind, entry.opcode, entry.pc);
+      core.trace(TraceEvent::Kind::InstructionEnd, kind, entry.opcode,
+                 entry.pc);
       core.checkDone();
       continue;
     }
@@ -65,7 +66,8 @@ void MatrixEngine::step(Cycle now) {
     account.wait(StallCause::QueueEmpty, now);
 }
 
-FaultCause MatrixEngine::check(const QueueEntry &entry, Plan &plan, ByteInterval &interval,
+FaultCause MatrixEngine::check(const QueueEntry &entry, Plan &plan,
+                               ByteInterval &interval,
                                uint64_t &address) const {
   const isa::Descriptor &acc = entry.operands[0], &a = entry.operands[1],
                         &b = entry.operands[2];
@@ -98,7 +100,8 @@ FaultCause MatrixEngine::check(const QueueEntry &entry, Plan &plan, ByteInterval
   plan.n = maskedElements(b, entry.maskB);
   address = acc.base;
   if (maskedElements(b, ~unsigned(entry.maskB)) != plan.k ||
-      maskedElements(acc, ~0u) != plan.m * plan.n || plan.m * plan.n > maxMacs / plan.k)
+      maskedElements(acc, ~0u) != plan.m * plan.n ||
+      plan.m * plan.n > maxMacs / plan.k)
     return FaultCause::IllegalDescriptor;
 
   for (unsigned d = b.rank; d-- > 0;)
@@ -132,20 +135,23 @@ Cycle MatrixEngine::rowsFree(const Operation &operation, uint64_t n) const {
   Cycle gap = matrix.rows + matrix.fillLatency;
   Cycle earliest = 0;
   for (const Operation &earlier : operations) {
-    if (earlier.written.empty() || !earlier.interval.overlaps(operation.interval))
+    if (earlier.written.empty() ||
+        !earlier.interval.overlaps(operation.interval))
       continue;
     // The same rows in the same order at the same pace follow at a distance;
     // otherwise all rows must be done.
-    bool same = earlier.acc == operation.acc && earlier.stream == operation.stream &&
+    bool same = earlier.acc == operation.acc &&
+                earlier.stream == operation.stream &&
                 n < earlier.written.size();
     earliest = std::max(earliest, same ? earlier.written[n] + gap
-                                       : earlier.written.back() + earlier.stream - 1 + gap);
+                                       : earlier.written.back() +
+                                             earlier.stream - 1 + gap);
   }
   return earliest;
 }
 
-void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan, Operation &operation,
-                            Cycle now) {
+void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
+                            Operation &operation, Cycle now) {
   const MatrixConfig &matrix = core.services.arch.matrix;
   Cycle gap = matrix.rows + matrix.fillLatency;
   operation.stream = plan.stream;
@@ -170,14 +176,16 @@ void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan, Operation
       operation.written[n] = start;
     }
   }
-  operation.ready = streamEnd + matrix.rows + matrix.cols - 2 + matrix.fillLatency;
+  operation.ready =
+      streamEnd + matrix.rows + matrix.cols - 2 + matrix.fillLatency;
   if (!operations.empty()) // a slower predecessor cannot be overtaken
     operation.ready = std::max(operation.ready, operations.back().ready);
   // The next mma's weights can load from here on; its waits are taken then.
   nextStart = lastBlockStart;
 }
 
-void MatrixEngine::gatherAccumulator(const isa::Descriptor &acc, const ByteInterval &interval,
+void MatrixEngine::gatherAccumulator(const isa::Descriptor &acc,
+                                     const ByteInterval &interval,
                                      uint8_t *dense) {
   // Results under way are put in place, and what they cover is put back.
   uint8_t *memory = core.acc.data();
@@ -195,8 +203,8 @@ void MatrixEngine::gatherAccumulator(const isa::Descriptor &acc, const ByteInter
 }
 
 /// Dense 32-bit elements of a scratchpad operand, masked dimensions first.
-static std::vector<uint32_t> gatherLanes(const uint8_t *memory, const isa::Descriptor &td,
-                                         unsigned mask) {
+static std::vector<uint32_t>
+gatherLanes(const uint8_t *memory, const isa::Descriptor &td, unsigned mask) {
   isa::Descriptor order = maskFirst(td, mask);
   std::vector<uint8_t> dense(denseSize(order));
   gatherLocal(memory, order, dense.data());
@@ -205,11 +213,13 @@ static std::vector<uint32_t> gatherLanes(const uint8_t *memory, const isa::Descr
   return lanes;
 }
 
-void MatrixEngine::compute(const QueueEntry &entry, const Plan &plan, Operation &operation) {
+void MatrixEngine::compute(const QueueEntry &entry, const Plan &plan,
+                           Operation &operation) {
   const isa::Descriptor &a = entry.operands[1], &b = entry.operands[2];
   unsigned all = (1u << b.rank) - 1;
   std::vector<uint32_t> left = gatherLanes(core.spm.data(), a, entry.maskA);
-  std::vector<uint32_t> right = gatherLanes(core.spm.data(), b, all & ~unsigned(entry.maskB));
+  std::vector<uint32_t> right =
+      gatherLanes(core.spm.data(), b, all & ~unsigned(entry.maskB));
   std::vector<uint32_t> sums(plan.m * plan.n);
   operation.data.resize(sums.size() * 4);
   auto *bytes = operation.data.data();
@@ -225,7 +235,8 @@ void MatrixEngine::compute(const QueueEntry &entry, const Plan &plan, Operation 
       return values;
     };
     std::vector<float> results = floats(sums);
-    multiplyFloat(shape, floats(left).data(), floats(right).data(), results.data());
+    multiplyFloat(shape, floats(left).data(), floats(right).data(),
+                  results.data());
     std::memcpy(bytes, results.data(), operation.data.size());
   } else {
     multiplyInteger(shape, left.data(), right.data(), sums.data());
@@ -249,7 +260,8 @@ bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
   if (!core.services.options.timingOnly)
     compute(entry, plan, operation);
   schedule(entry, plan, operation, now);
-  core.counters.macs[size_t(entry.operands[1].format)] += plan.m * plan.n * plan.k;
+  core.counters.macs[size_t(entry.operands[1].format)] +=
+      plan.m * plan.n * plan.k;
   core.countRead(entry.operands[1]);
   core.countRead(entry.operands[2]);
   if (entry.accumulate)
@@ -282,7 +294,9 @@ void MatrixEngine::finishReady(Cycle now) {
   }
   scheduleFinish();
   if (operations.empty())
-    account.wait(waiting ? core.waitCause(queue.front().waits) : StallCause::QueueEmpty, now);
+    account.wait(waiting ? core.waitCause(queue.front().waits)
+                         : StallCause::QueueEmpty,
+                 now);
   core.checkDone();
 }
 

@@ -39,8 +39,8 @@ private:
   struct Plan {
     uint64_t m = 0, n = 0, k = 0;
     uint64_t blocksK = 0, blocksN = 0;
-    Cycle stream = 0; ///< ρM
-    Cycle load = 0;   ///< L
+    Cycle stream = 0;             ///< ρM
+    Cycle load = 0;               ///< L
     bool weightsByColumn = false; ///< b is N×K.
   };
   struct Operation {
@@ -55,20 +55,22 @@ private:
     std::vector<Cycle> written;
     Cycle ready = 0;
     template <typename A> void serialize(A &ar) {
-      fields(ar, opcode, pc, signals, acc, interval, data, stream, written, ready);
+      fields(ar, opcode, pc, signals, acc, interval, data, stream, written,
+             ready);
     }
   };
 
   bool startMma(const QueueEntry &entry, Cycle now);
   FaultCause check(const QueueEntry &entry, Plan &plan, ByteInterval &interval,
                    uint64_t &address) const;
-  void schedule(const QueueEntry &entry, const Plan &plan, Operation &operation, Cycle now);
+  void schedule(const QueueEntry &entry, const Plan &plan, Operation &operation,
+                Cycle now);
   /// The earliest start that the accumulators' rows allow block column `n`.
   Cycle rowsFree(const Operation &operation, uint64_t n) const;
   void compute(const QueueEntry &entry, const Plan &plan, Operation &operation);
   /// The accumulator as the engine itself sees it: results under way included.
-  void gatherAccumulator(const isa::Descriptor &acc, const ByteInterval &interval,
-                         uint8_t *dense);
+  void gatherAccumulator(const isa::Descriptor &acc,
+                         const ByteInterval &interval, uint8_t *dense);
   void finishReady(Cycle now);
   void scheduleFinish();
 

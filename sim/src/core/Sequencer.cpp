@@ -35,7 +35,8 @@ bool Sequencer::halted() const {
 }
 
 const Instruction *Sequencer::waitingInstruction() const {
-  return block == Block::Semaphore ? &core.task.image->program[position] : nullptr;
+  return block == Block::Semaphore ? &core.task.image->program[position]
+                                   : nullptr;
 }
 
 std::optional<Engine> Sequencer::blockedOnQueue() const {
@@ -163,8 +164,9 @@ void Sequencer::goOn(uint64_t next) {
 bool Sequencer::branch(int64_t offset) {
   const KernelImage &image = *core.task.image;
   int64_t target = int64_t(position) + offset;
-  bool inside = target >= 0 && target < int64_t(image.program.size()) &&
-                image.enclosingLoop[size_t(target)] == image.enclosingLoop[position];
+  bool inside =
+      target >= 0 && target < int64_t(image.program.size()) &&
+      image.enclosingLoop[size_t(target)] == image.enclosingLoop[position];
   if (inside && !loops.empty())
     inside = target >= loops.back().first && target <= loops.back().last;
   if (!inside) {
@@ -178,8 +180,10 @@ bool Sequencer::branch(int64_t offset) {
 bool Sequencer::enterLoop(const Instruction &inst, uint8_t reg, int64_t count,
                           uint32_t length) {
   uint64_t last = uint64_t(position) + length;
-  uint64_t limit = loops.empty() ? core.task.image->program.size() - 1 : loops.back().last;
-  if (length == 0 || last > limit || (inst.opcode == Opcode::LOOP && count <= 0)) {
+  uint64_t limit =
+      loops.empty() ? core.task.image->program.size() - 1 : loops.back().last;
+  if (length == 0 || last > limit ||
+      (inst.opcode == Opcode::LOOP && count <= 0)) {
     core.fault(FaultCause::IllegalLoop, position, last);
     return false;
   }
@@ -216,13 +220,15 @@ bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
   case Opcode::MAX:
   case Opcode::DIVU:
   case Opcode::REMU:
-    a = uint64_t(reg(field(isa::add::ra))), b = uint64_t(reg(field(isa::add::rb)));
+    a = uint64_t(reg(field(isa::add::ra))),
+    b = uint64_t(reg(field(isa::add::rb)));
     break;
   case Opcode::ADDI:
   case Opcode::MULI:
   case Opcode::ANDI:
   case Opcode::XORI:
-    a = uint64_t(reg(field(isa::addi::ra))), b = uint64_t(field(isa::addi::imm));
+    a = uint64_t(reg(field(isa::addi::ra))),
+    b = uint64_t(field(isa::addi::imm));
     break;
   default:
     break;
@@ -237,8 +243,8 @@ bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
     core.fault(FaultCause::Trap, position, uint64_t(field(isa::trap::code)));
     return false;
   case Opcode::MARK:
-    core.trace(TraceEvent::Kind::Mark, Engine::Sequencer, inst.opcode, position, 0,
-               uint64_t(field(isa::mark::id)));
+    core.trace(TraceEvent::Kind::Mark, Engine::Sequencer, inst.opcode, position,
+               0, uint64_t(field(isa::mark::id)));
     break;
   case Opcode::LI:
     set(uint64_t(field(isa::li::imm)));
@@ -304,10 +310,12 @@ bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
     break;
   }
   case Opcode::LOOP:
-    return enterLoop(inst, uint8_t(field(isa::loop::rd)), field(isa::loop::count),
+    return enterLoop(inst, uint8_t(field(isa::loop::rd)),
+                     field(isa::loop::count),
                      uint32_t(field(isa::loop::length)));
   case Opcode::LOOPR:
-    return enterLoop(inst, uint8_t(field(isa::loopr::rd)), reg(field(isa::loopr::ra)),
+    return enterLoop(inst, uint8_t(field(isa::loopr::rd)),
+                     reg(field(isa::loopr::ra)),
                      uint32_t(field(isa::loopr::length)));
   case Opcode::LDARG: {
     auto index = uint64_t(field(isa::ldarg::index));
@@ -319,7 +327,8 @@ bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
     break;
   }
   case Opcode::LDS: {
-    uint64_t address = uint64_t(reg(field(isa::lds::ra))) + uint64_t(field(isa::lds::imm));
+    uint64_t address =
+        uint64_t(reg(field(isa::lds::ra))) + uint64_t(field(isa::lds::imm));
     if (address % 4 != 0) {
       core.fault(FaultCause::Misaligned, position, address);
       return false;
@@ -372,10 +381,14 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
   auto kind = Engine(uint8_t(queue)); // the same order
   QueueEngine &engine = core.engine(kind);
   if (engine.full()) {
-    stall(Block(unsigned(Block::Load) + unsigned(kind) - unsigned(Engine::Load)), now);
+    stall(
+        Block(unsigned(Block::Load) + unsigned(kind) - unsigned(Engine::Load)),
+        now);
     return false;
   }
-  auto td = [&](unsigned index) { return descriptors[size_t(inst.get(index))]; };
+  auto td = [&](unsigned index) {
+    return descriptors[size_t(inst.get(index))];
+  };
   auto flag = [&](unsigned accumulate, unsigned ra) {
     auto how = isa::Accumulate(inst.get(accumulate));
     return how == isa::Accumulate::Yes ||
@@ -409,8 +422,9 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
     entry.accumulate = flag(isa::mma::accumulate, isa::mma::ra);
     break;
   case Opcode::MAP:
-    entry.operands = {td(isa::map::out0), td(isa::map::out1), td(isa::map::in0),
-                      td(isa::map::in1),  td(isa::map::in2),  td(isa::map::in3)};
+    entry.operands = {td(isa::map::out0), td(isa::map::out1),
+                      td(isa::map::in0),  td(isa::map::in1),
+                      td(isa::map::in2),  td(isa::map::in3)};
     entry.value = uint64_t(inst.get(isa::map::program));
     entry.maskA = uint8_t(inst.get(isa::map::reduce_dims));
     entry.reduce = isa::Reduce(inst.get(isa::map::reduce));

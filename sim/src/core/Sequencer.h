@@ -53,14 +53,24 @@ private:
     }
   };
   /// Why it does not go on by itself.
-  enum class Block : uint8_t { None, Semaphore, Load, Store, Matrix, Vector, Fence, Halted };
+  enum class Block : uint8_t {
+    None,
+    Semaphore,
+    Load,
+    Store,
+    Matrix,
+    Vector,
+    Fence,
+    Halted
+  };
 
   /// Executes; true if the instruction was done (the position is then the next
   /// instruction's).
   bool execute(const isa::Instruction &inst, Cycle now);
   bool executeScalar(const isa::Instruction &inst, Cycle now);
   bool push(const isa::Instruction &inst, isa::Queue queue, Cycle now);
-  bool enterLoop(const isa::Instruction &inst, uint8_t reg, int64_t count, uint32_t length);
+  bool enterLoop(const isa::Instruction &inst, uint8_t reg, int64_t count,
+                 uint32_t length);
   bool branch(int64_t offset);
   void goOn(uint64_t next);
   void stall(Block reason, Cycle now);

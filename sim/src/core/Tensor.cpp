@@ -39,7 +39,9 @@ int64_t Runs::offset(uint64_t index) const {
   return int64_t(offset);
 }
 
-static uint64_t elementBits(const isa::Descriptor &td) { return bitWidth(td.format); }
+static uint64_t elementBits(const isa::Descriptor &td) {
+  return bitWidth(td.format);
+}
 
 /// Byte address of an element; i4 elements are reached by their even neighbour.
 static uint64_t address(const isa::Descriptor &td, int64_t element) {
@@ -73,7 +75,8 @@ FaultCause checkOperand(const isa::Descriptor &td, bool written) {
   return FaultCause::None;
 }
 
-bool localInterval(const isa::Descriptor &td, uint64_t bytes, ByteInterval &interval) {
+bool localInterval(const isa::Descriptor &td, uint64_t bytes,
+                   ByteInterval &interval) {
   __int128 low = 0, high = 0;
   for (unsigned d = 0; d < td.rank; ++d) {
     __int128 reach = __int128(td.strides[d]) * (int64_t(td.extents[d]) - 1);
@@ -114,23 +117,28 @@ uint64_t denseSize(const isa::Descriptor &td) {
   return maskedElements(td, ~0u) * denseBytes(td.format);
 }
 
-static void unpackNibbles(const uint8_t *packed, int64_t first, uint64_t count, uint8_t *out) {
+static void unpackNibbles(const uint8_t *packed, int64_t first, uint64_t count,
+                          uint8_t *out) {
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t at = uint64_t(first & 1) + i;
     out[i] = packed[at / 2] >> (4 * (at % 2)) & 15;
   }
 }
-static void packNibbles(uint8_t *packed, int64_t first, uint64_t count, const uint8_t *in) {
+static void packNibbles(uint8_t *packed, int64_t first, uint64_t count,
+                        const uint8_t *in) {
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t at = uint64_t(first & 1) + i;
     unsigned shift = 4 * (at % 2);
-    packed[at / 2] = uint8_t((packed[at / 2] & ~(15 << shift)) | (in[i] & 15) << shift);
+    packed[at / 2] =
+        uint8_t((packed[at / 2] & ~(15 << shift)) | (in[i] & 15) << shift);
   }
 }
 
-/// Copies runs of elements of `Bytes` bytes; single elements without memcpy's call.
+/// Copies runs of elements of `Bytes` bytes; single elements without memcpy's
+/// call.
 template <unsigned Bytes, bool Gather>
-static void copyRuns(uint8_t *memory, const isa::Descriptor &td, uint8_t *dense) {
+static void copyRuns(uint8_t *memory, const isa::Descriptor &td,
+                     uint8_t *dense) {
   Runs runs(td);
   uint64_t bytes = runs.runElements * Bytes;
   runs.forEach([&](int64_t offset) {
@@ -146,7 +154,8 @@ static void copyRuns(uint8_t *memory, const isa::Descriptor &td, uint8_t *dense)
 }
 
 template <bool Gather>
-static void copyLocal(uint8_t *memory, const isa::Descriptor &td, uint8_t *dense) {
+static void copyLocal(uint8_t *memory, const isa::Descriptor &td,
+                      uint8_t *dense) {
   if (td.format == NumericFormat::I4) {
     Runs runs(td);
     runs.forEach([&](int64_t offset) {
@@ -169,63 +178,72 @@ static void copyLocal(uint8_t *memory, const isa::Descriptor &td, uint8_t *dense
   }
 }
 
-void gatherLocal(const uint8_t *memory, const isa::Descriptor &td, uint8_t *dense) {
+void gatherLocal(const uint8_t *memory, const isa::Descriptor &td,
+                 uint8_t *dense) {
   // Gathering only reads.
   copyLocal<true>(const_cast<uint8_t *>(memory), td, dense);
 }
 
-void scatterLocal(uint8_t *memory, const isa::Descriptor &td, const uint8_t *dense) {
+void scatterLocal(uint8_t *memory, const isa::Descriptor &td,
+                  const uint8_t *dense) {
   // Scattering only reads the dense form.
   copyLocal<false>(memory, td, const_cast<uint8_t *>(dense));
 }
 
 /// Calls f(address, bytes, first element's offset, elements) for each run until
 /// it reports a fault.
-template <typename F> static FaultCause forGlobalRuns(const isa::Descriptor &td, F f) {
+template <typename F>
+static FaultCause forGlobalRuns(const isa::Descriptor &td, F f) {
   Runs runs(td);
   FaultCause fault = FaultCause::None;
   uint64_t bits = elementBits(td);
   runs.forEach([&](int64_t offset) {
     if (fault != FaultCause::None)
       return;
-    uint64_t lead = td.format == NumericFormat::I4 ? uint64_t(offset & 1) * 4 : 0;
-    fault = f(address(td, offset), (lead + runs.runElements * bits + 7) / 8, offset,
-              runs.runElements);
+    uint64_t lead =
+        td.format == NumericFormat::I4 ? uint64_t(offset & 1) * 4 : 0;
+    fault = f(address(td, offset), (lead + runs.runElements * bits + 7) / 8,
+              offset, runs.runElements);
   });
   return fault;
 }
 
 FaultCause gatherGlobal(const PhysicalMemory &memory, uint64_t root,
-                        const isa::Descriptor &td, uint8_t *dense, uint64_t &faultAddress) {
+                        const isa::Descriptor &td, uint8_t *dense,
+                        uint64_t &faultAddress) {
   std::vector<uint8_t> packed;
-  return forGlobalRuns(td, [&](uint64_t at, uint64_t bytes, int64_t first, uint64_t count) {
-    if (td.format != NumericFormat::I4) {
-      FaultCause fault =
-          memory.readVirtual(root, at, dense, bytes, Access::Read, faultAddress);
-      dense += bytes;
-      return fault;
-    }
-    packed.resize(bytes);
-    FaultCause fault =
-        memory.readVirtual(root, at, packed.data(), bytes, Access::Read, faultAddress);
-    unpackNibbles(packed.data(), first, count, dense);
-    dense += count;
-    return fault;
-  });
+  return forGlobalRuns(
+      td, [&](uint64_t at, uint64_t bytes, int64_t first, uint64_t count) {
+        if (td.format != NumericFormat::I4) {
+          FaultCause fault = memory.readVirtual(root, at, dense, bytes,
+                                                Access::Read, faultAddress);
+          dense += bytes;
+          return fault;
+        }
+        packed.resize(bytes);
+        FaultCause fault = memory.readVirtual(root, at, packed.data(), bytes,
+                                              Access::Read, faultAddress);
+        unpackNibbles(packed.data(), first, count, dense);
+        dense += count;
+        return fault;
+      });
 }
 
-FaultCause scatterGlobal(PhysicalMemory &memory, uint64_t root, const isa::Descriptor &td,
-                         const uint8_t *dense, uint64_t &faultAddress) {
+FaultCause scatterGlobal(PhysicalMemory &memory, uint64_t root,
+                         const isa::Descriptor &td, const uint8_t *dense,
+                         uint64_t &faultAddress) {
   std::vector<uint8_t> packed;
-  return forGlobalRuns(td, [&](uint64_t at, uint64_t bytes, int64_t first, uint64_t count) {
+  return forGlobalRuns(td, [&](uint64_t at, uint64_t bytes, int64_t first,
+                               uint64_t count) {
     if (td.format != NumericFormat::I4) {
-      FaultCause fault = memory.writeVirtual(root, at, dense, bytes, faultAddress);
+      FaultCause fault =
+          memory.writeVirtual(root, at, dense, bytes, faultAddress);
       dense += bytes;
       return fault;
     }
     packed.resize(bytes);
-    FaultCause fault =
-        memory.readVirtual(root, at, packed.data(), bytes, Access::Write, faultAddress);
+    FaultCause fault = memory.readVirtual(root, at, packed.data(), bytes,
+                                          Access::Write, faultAddress);
     if (fault != FaultCause::None)
       return fault;
     packNibbles(packed.data(), first, count, dense);
@@ -235,11 +253,13 @@ FaultCause scatterGlobal(PhysicalMemory &memory, uint64_t root, const isa::Descr
 }
 
 FaultCause probeGlobal(const PhysicalMemory &memory, uint64_t root,
-                       const isa::Descriptor &td, Access access, uint64_t &faultAddress) {
+                       const isa::Descriptor &td, Access access,
+                       uint64_t &faultAddress) {
   uint64_t lastPage = ~uint64_t(0);
   return forGlobalRuns(td, [&](uint64_t at, uint64_t bytes, int64_t, uint64_t) {
     while (bytes) {
-      uint64_t part = std::min(bytes, isa::smallPageBytes - at % isa::smallPageBytes);
+      uint64_t part =
+          std::min(bytes, isa::smallPageBytes - at % isa::smallPageBytes);
       if (at / isa::smallPageBytes != lastPage) {
         Translation t = memory.translate(root, at, part, access);
         if (t.fault != FaultCause::None) {

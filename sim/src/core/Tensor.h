@@ -20,8 +20,8 @@
 
 namespace tessera::isa {
 template <typename A> void serialize(A &ar, Descriptor &td) {
-  tessera::sim::fields(ar, td.space, td.format, td.rank, td.base, td.extents, td.strides,
-                       td.padding);
+  tessera::sim::fields(ar, td.space, td.format, td.rank, td.base, td.extents,
+                       td.strides, td.padding);
   if constexpr (A::loading)
     if (td.rank > maxRank || uint8_t(td.format) >= numNumericFormats) {
       ar.fail();
@@ -77,7 +77,8 @@ struct ByteInterval {
 /// and for destinations no broadcast dimension.
 FaultCause checkOperand(const isa::Descriptor &td, bool written);
 /// True if it lies in [0, bytes); then `interval` is what it touches.
-bool localInterval(const isa::Descriptor &td, uint64_t bytes, ByteInterval &interval);
+bool localInterval(const isa::Descriptor &td, uint64_t bytes,
+                   ByteInterval &interval);
 
 /// The dimensions in another order: first those in `mask`, then the rest, each
 /// in their own order.
@@ -88,16 +89,21 @@ uint64_t maskedElements(const isa::Descriptor &td, unsigned mask);
 /// Size of the dense form.
 uint64_t denseSize(const isa::Descriptor &td);
 /// Local operands must have passed localInterval.
-void gatherLocal(const uint8_t *memory, const isa::Descriptor &td, uint8_t *dense);
-void scatterLocal(uint8_t *memory, const isa::Descriptor &td, const uint8_t *dense);
+void gatherLocal(const uint8_t *memory, const isa::Descriptor &td,
+                 uint8_t *dense);
+void scatterLocal(uint8_t *memory, const isa::Descriptor &td,
+                  const uint8_t *dense);
 /// Global ones may fault; nothing more is moved then.
 FaultCause gatherGlobal(const PhysicalMemory &memory, uint64_t root,
-                        const isa::Descriptor &td, uint8_t *dense, uint64_t &faultAddress);
-FaultCause scatterGlobal(PhysicalMemory &memory, uint64_t root, const isa::Descriptor &td,
-                         const uint8_t *dense, uint64_t &faultAddress);
+                        const isa::Descriptor &td, uint8_t *dense,
+                        uint64_t &faultAddress);
+FaultCause scatterGlobal(PhysicalMemory &memory, uint64_t root,
+                         const isa::Descriptor &td, const uint8_t *dense,
+                         uint64_t &faultAddress);
 /// Whether every byte could be accessed.
 FaultCause probeGlobal(const PhysicalMemory &memory, uint64_t root,
-                       const isa::Descriptor &td, Access access, uint64_t &faultAddress);
+                       const isa::Descriptor &td, Access access,
+                       uint64_t &faultAddress);
 
 } // namespace tessera::sim
 

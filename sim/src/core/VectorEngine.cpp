@@ -70,7 +70,8 @@ void VectorEngine::step(Cycle now) {
     account.wait(StallCause::QueueEmpty, now);
 }
 
-FaultCause VectorEngine::check(const QueueEntry &entry, Plan &plan, uint64_t &address) const {
+FaultCause VectorEngine::check(const QueueEntry &entry, Plan &plan,
+                               uint64_t &address) const {
   const auto &maps = core.task.image->maps;
   address = entry.value;
   if (entry.value >= maps.size())
@@ -107,7 +108,8 @@ FaultCause VectorEngine::check(const QueueEntry &entry, Plan &plan, uint64_t &ad
   return FaultCause::None;
 }
 
-Cycle VectorEngine::dependencesReady(const QueueEntry &entry, const Plan &plan) const {
+Cycle VectorEngine::dependencesReady(const QueueEntry &entry,
+                                     const Plan &plan) const {
   Cycle ready = 0;
   auto depends = [&](const isa::Descriptor &td, const ByteInterval &interval) {
     for (const Operation &o : operations)
@@ -134,8 +136,10 @@ Cycle VectorEngine::bankCycles(const isa::Descriptor &td) const {
   for (uint64_t r = 0; left > 0; ++r) {
     uint64_t take = std::min(left, runs.runElements);
     int64_t firstBit = runs.offset(r) * int64_t(bits);
-    uint64_t low = td.base * 8 + uint64_t(firstBit), high = low + take * bits - 1;
-    for (uint64_t w = low / 8 / spm.bankWidth; w <= high / 8 / spm.bankWidth; ++w)
+    uint64_t low = td.base * 8 + uint64_t(firstBit),
+             high = low + take * bits - 1;
+    for (uint64_t w = low / 8 / spm.bankWidth; w <= high / 8 / spm.bankWidth;
+         ++w)
       words.push_back(w);
     left -= take;
   }
@@ -213,7 +217,8 @@ void VectorEngine::compute(const QueueEntry &entry, Plan &plan) {
     auto count = unsigned(std::min<uint64_t>(laneChunk, plan.elements - at));
     for (unsigned i = 0; i < program.inputs; ++i) {
       NumericFormat format = entry.operands[2 + i].format;
-      widen(format, inputs[i].data() + at * denseBytes(format), count, regs.value[i].data());
+      widen(format, inputs[i].data() + at * denseBytes(format), count,
+            regs.value[i].data());
     }
     runLaneProgram(program, regs, count);
     for (unsigned i = 0; i < program.outputs; ++i) {
@@ -230,7 +235,8 @@ void VectorEngine::compute(const QueueEntry &entry, Plan &plan) {
     reduceInto(plan.outputs[0], entry, plan, values);
 }
 
-void VectorEngine::reduceInto(Output &output, const QueueEntry &entry, const Plan &plan,
+void VectorEngine::reduceInto(Output &output, const QueueEntry &entry,
+                              const Plan &plan,
                               const std::vector<uint32_t> &values) {
   // The dense values as a tensor of their own: kept dimensions, then reduced.
   isa::Descriptor kept = plan.space, reduced = plan.space;
@@ -260,7 +266,8 @@ void VectorEngine::reduceInto(Output &output, const QueueEntry &entry, const Pla
           reduction.add(values[at + j]);
       });
       uint32_t value = reduction.finish();
-      results[index] = entry.accumulate ? reduction.combine(value, results[index]) : value;
+      results[index] =
+          entry.accumulate ? reduction.combine(value, results[index]) : value;
     }
   });
   narrow(format, results.data(), results.size(), output.data.data());
@@ -279,7 +286,8 @@ void VectorEngine::finishReady(Cycle now) {
     operations.pop_front();
     for (Output &output : o.outputs) {
       if (!output.data.empty())
-        scatterLocal(core.local(output.td.space), output.td, output.data.data());
+        scatterLocal(core.local(output.td.space), output.td,
+                     output.data.data());
       core.countWrite(output.td, output.interval);
     }
     core.trace(TraceEvent::Kind::InstructionEnd, kind, o.opcode, o.pc);
@@ -289,7 +297,9 @@ void VectorEngine::finishReady(Cycle now) {
   }
   scheduleFinish();
   if (operations.empty())
-    account.wait(waiting ? core.waitCause(queue.front().waits) : StallCause::QueueEmpty, now);
+    account.wait(waiting ? core.waitCause(queue.front().waits)
+                         : StallCause::QueueEmpty,
+                 now);
   core.checkDone();
 }
 

@@ -34,7 +34,9 @@ private:
     isa::Descriptor td;
     ByteInterval interval;
     std::vector<uint8_t> data; ///< Committed at completion.
-    template <typename A> void serialize(A &ar) { fields(ar, td, interval, data); }
+    template <typename A> void serialize(A &ar) {
+      fields(ar, td, interval, data);
+    }
   };
   struct Operation {
     isa::Opcode opcode{};
@@ -55,7 +57,8 @@ private:
     std::vector<Output> outputs;
   };
 
-  FaultCause check(const QueueEntry &entry, Plan &plan, uint64_t &address) const;
+  FaultCause check(const QueueEntry &entry, Plan &plan,
+                   uint64_t &address) const;
   /// When the last predecessor is over on whose results the map depends.
   Cycle dependencesReady(const QueueEntry &entry, const Plan &plan) const;
   void start(const QueueEntry &entry, Plan &plan, Cycle now);

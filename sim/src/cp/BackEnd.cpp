@@ -45,8 +45,9 @@ void CommandProcessor::handle(const Event &event) {
   }
   switch (Code(event.code)) {
   case DispatchIssue:
-    return requestVirtual(q, std::get<isa::DispatchPacket>(slot->packet.body).kernel,
-                          isa::kernelRecordBytes, Access::Read, RecordRead, id);
+    return requestVirtual(
+        q, std::get<isa::DispatchPacket>(slot->packet.body).kernel,
+        isa::kernelRecordBytes, Access::Read, RecordRead, id);
   case RecordRead:
     return recordRead(q, *slot);
   case ArgumentsRead:
@@ -69,8 +70,8 @@ void CommandProcessor::handle(const Event &event) {
   }
   case TimestampWritten: {
     uint64_t at = std::get<isa::TimestampPacket>(slot->packet.body).destination;
-    FaultCause cause =
-        services.memory.writeVirtual(queue.context, at, &slot->stamp, sizeof(uint64_t), at);
+    FaultCause cause = services.memory.writeVirtual(
+        queue.context, at, &slot->stamp, sizeof(uint64_t), at);
     if (cause != FaultCause::None)
       return fault(q, id, cause, at);
     return complete(q, *slot);
@@ -92,8 +93,9 @@ bool CommandProcessor::waitsMet(const isa::Packet &packet) const {
   return std::visit(
       [&](const auto &body) {
         if constexpr (requires { body.waits; })
-          return body.any ? std::any_of(body.waits.begin(), body.waits.end(), met)
-                          : std::all_of(body.waits.begin(), body.waits.end(), met);
+          return body.any
+                     ? std::any_of(body.waits.begin(), body.waits.end(), met)
+                     : std::all_of(body.waits.begin(), body.waits.end(), met);
         else if constexpr (requires { body.wait; })
           return met(body.wait);
         else
@@ -113,7 +115,8 @@ bool CommandProcessor::earlierDone(const Queue &queue, const Slot &slot) const {
 }
 
 /// A semaphore that a packet waits on or signals and that does not exist.
-static std::optional<uint32_t> badSemaphore(const isa::Packet &packet, size_t count) {
+static std::optional<uint32_t> badSemaphore(const isa::Packet &packet,
+                                            size_t count) {
   std::optional<uint32_t> bad;
   auto look = [&](const isa::SemaphoreValue &s) {
     if (s.semaphore >= count)
@@ -138,7 +141,8 @@ void CommandProcessor::tryStart(uint32_t q, uint64_t id) {
   Slot *slot = find(q, id);
   if (!slot || slot->state != Slot::State::Parked || queue.faulted)
     return;
-  if (std::optional<uint32_t> bad = badSemaphore(slot->packet, semaphores.size()))
+  if (std::optional<uint32_t> bad =
+          badSemaphore(slot->packet, semaphores.size()))
     return fault(q, id, FaultCause::SemaphoreRange, *bad);
   if ((slot->packet.flags & isa::packetBarrier) && !earlierDone(queue, *slot))
     return;
@@ -169,25 +173,32 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
     if (services.observer) {
       TraceEvent event;
       event.kind = TraceEvent::Kind::DispatchBegin;
-      event.core = rectangle(std::get<isa::DispatchPacket>(slot.packet.body)).front();
+      event.core =
+          rectangle(std::get<isa::DispatchPacket>(slot.packet.body)).front();
       event.value = slot.packet.id;
       event.timeFs = services.events.now();
       services.observer->event(event);
     }
-    post(now + services.arch.cp.dispatch, Phase::Start, DispatchIssue, q, slot.id);
+    post(now + services.arch.cp.dispatch, Phase::Start, DispatchIssue, q,
+         slot.id);
   } else if (auto *copy = std::get_if<isa::CopyPacket>(&slot.packet.body)) {
-    copies.start({pack(q, slot.id), root, copy->destination, copy->source, copy->size, 0, false});
+    copies.start({pack(q, slot.id), root, copy->destination, copy->source,
+                  copy->size, 0, false});
   } else if (auto *fill = std::get_if<isa::FillPacket>(&slot.packet.body)) {
-    copies.start({pack(q, slot.id), root, fill->destination, 0, fill->size, fill->pattern, true});
-  } else if (auto *indirect = std::get_if<isa::IndirectPacket>(&slot.packet.body)) {
+    copies.start({pack(q, slot.id), root, fill->destination, 0, fill->size,
+                  fill->pattern, true});
+  } else if (auto *indirect =
+                 std::get_if<isa::IndirectPacket>(&slot.packet.body)) {
     if (indirect->address % isa::packetBytes != 0)
       return fault(q, slot.id, FaultCause::Misaligned, indirect->address);
     slot.commandCount = indirect->count;
-    const Traffic &cp = services.memorySystem.traffic(services.arch.cores.count);
+    const Traffic &cp =
+        services.memorySystem.traffic(services.arch.cores.count);
     slot.trafficBefore = cp;
     for (uint32_t c = 0; c < services.arch.cores.count; ++c) {
       slot.trafficBefore.dramRead += services.memorySystem.traffic(c).dramRead;
-      slot.trafficBefore.dramWritten += services.memorySystem.traffic(c).dramWritten;
+      slot.trafficBefore.dramWritten +=
+          services.memorySystem.traffic(c).dramWritten;
     }
     if (indirect->count == 0) {
       slot.exhausted = true;
@@ -196,11 +207,13 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
     }
     queues[q].streams.push_back(slot.id);
     advance(q);
-  } else if (auto *stamp = std::get_if<isa::TimestampPacket>(&slot.packet.body)) {
+  } else if (auto *stamp =
+                 std::get_if<isa::TimestampPacket>(&slot.packet.body)) {
     if (stamp->destination % 8 != 0)
       return fault(q, slot.id, FaultCause::Misaligned, stamp->destination);
     slot.stamp = services.events.now();
-    requestVirtual(q, stamp->destination, 8, Access::Write, TimestampWritten, slot.id);
+    requestVirtual(q, stamp->destination, 8, Access::Write, TimestampWritten,
+                   slot.id);
   } else {
     if (auto *i = std::get_if<isa::InterruptPacket>(&slot.packet.body))
       interrupt(DeviceInterrupt::Kind::Packet, q, i->payload);
@@ -230,7 +243,8 @@ void CommandProcessor::startAll() {
 
 void CommandProcessor::complete(uint32_t q, Slot &slot) {
   slot.state = Slot::State::Completing;
-  post(services.now() + services.arch.cp.signal, Phase::Signal, Completed, q, slot.id);
+  post(services.now() + services.arch.cp.signal, Phase::Signal, Completed, q,
+       slot.id);
 }
 
 void CommandProcessor::completed(uint32_t q, uint64_t id) {
@@ -270,7 +284,8 @@ void CommandProcessor::retire(uint32_t q) {
   std::erase_if(queue.window, [](const Slot &s) {
     return s.state == Slot::State::Done && s.fetched.parent;
   });
-  while (!queue.window.empty() && queue.window.front().state == Slot::State::Done &&
+  while (!queue.window.empty() &&
+         queue.window.front().state == Slot::State::Done &&
          queue.window.front().fetched.ringIndex == queue.done) {
     ++queue.done;
     queue.window.pop_front();
@@ -323,7 +338,8 @@ void CommandProcessor::record(uint32_t q, const Slot &slot) {
   }
 }
 
-void CommandProcessor::copyDone(const CopyJob &job, FaultCause cause, uint64_t address) {
+void CommandProcessor::copyDone(const CopyJob &job, FaultCause cause,
+                                uint64_t address) {
   auto q = uint32_t(job.slot >> 48);
   uint64_t id = job.slot & ((uint64_t(1) << 48) - 1);
   Slot *slot = find(q, id);

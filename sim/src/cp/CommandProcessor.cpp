@@ -1,4 +1,5 @@
-//===- CommandProcessor.cpp - Command processor: registers and state -*- C++ -*-===//
+//===- CommandProcessor.cpp - Command processor: registers and state -*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,10 +16,11 @@ namespace tessera::sim {
 namespace mmio = isa::mmio;
 
 CommandProcessor::CommandProcessor(Services &services)
-    : services(services), client(services.mmu.addClient()), self(services.events.add(*this)),
+    : services(services), client(services.mmu.addClient()),
+      self(services.events.add(*this)),
       copies(services, *this, services.noc.cpNode()),
-      queues(std::max(1u, services.arch.cp.queues)), semaphores(mmio::numSemaphores),
-      coreOwner(services.arch.cores.count) {}
+      queues(std::max(1u, services.arch.cp.queues)),
+      semaphores(mmio::numSemaphores), coreOwner(services.arch.cores.count) {}
 
 CommandProcessor::~CommandProcessor() = default;
 
@@ -27,7 +29,8 @@ CommandProcessor::~CommandProcessor() = default;
 //===----------------------------------------------------------------------===//
 
 static Status noRegister(uint64_t offset) {
-  return Status(StatusCode::BusError, fmt::format("no register at offset {:#x}", offset));
+  return Status(StatusCode::BusError,
+                fmt::format("no register at offset {:#x}", offset));
 }
 
 Status CommandProcessor::writeRegister(uint64_t offset, uint64_t value) {
@@ -47,13 +50,16 @@ Status CommandProcessor::writeRegister(uint64_t offset, uint64_t value) {
   uint64_t q = (offset - mmio::queueBase) / mmio::queueStride;
   if (q >= queues.size())
     return noRegister(offset);
-  return writeQueue(uint32_t(q), (offset - mmio::queueBase) % mmio::queueStride, value);
+  return writeQueue(uint32_t(q), (offset - mmio::queueBase) % mmio::queueStride,
+                    value);
 }
 
-Status CommandProcessor::writeQueue(uint32_t q, uint64_t offset, uint64_t value) {
+Status CommandProcessor::writeQueue(uint32_t q, uint64_t offset,
+                                    uint64_t value) {
   Queue &queue = queues[q];
   auto refuse = [&](std::string_view why) {
-    return Status(StatusCode::InvalidArgument, fmt::format("queue {}: {} ({})", q, why, value));
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("queue {}: {} ({})", q, why, value));
   };
   bool stopped = !queue.enabled;
   switch (offset) {
@@ -112,10 +118,12 @@ Status CommandProcessor::enable(uint32_t q, bool on) {
   uint64_t hostBytes = services.memory.size(isa::PhysicalSpace::Host);
   if (queue.size == 0 || queue.ring > hostBytes ||
       queue.size > (hostBytes - queue.ring) / isa::packetBytes)
-    return Status(StatusCode::InvalidArgument,
-                  fmt::format("queue {}: ring of {} packets at {:#x} is not in host memory "
-                              "({} bytes)",
-                              q, queue.size, queue.ring, hostBytes));
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format(
+            "queue {}: ring of {} packets at {:#x} is not in host memory "
+            "({} bytes)",
+            q, queue.size, queue.ring, hostBytes));
   dropSlots(q, true);
   queue.enabled = true;
   queue.faulted = false;
@@ -133,7 +141,8 @@ void CommandProcessor::dropSlots(uint32_t q, bool running) {
   queue.streams.clear();
   // An indirect packet without its stream can never end: it goes with it.
   std::erase_if(queue.window, [&](const Slot &slot) {
-    bool indirect = std::holds_alternative<isa::IndirectPacket>(slot.packet.body);
+    bool indirect =
+        std::holds_alternative<isa::IndirectPacket>(slot.packet.body);
     bool drop = running || slot.state == Slot::State::Parked ||
                 (indirect && slot.state == Slot::State::Running);
     if (drop && slot.state == Slot::State::Running)
@@ -173,7 +182,8 @@ Result<uint64_t> CommandProcessor::readRegister(uint64_t offset) const {
   case mmio::queueDone:
     return queue.done;
   case mmio::queueStatus: {
-    bool idle = queue.window.empty() && queue.source.buffer.empty() && !queue.busy;
+    bool idle =
+        queue.window.empty() && queue.source.buffer.empty() && !queue.busy;
     auto status = !queue.enabled  ? mmio::QueueStatus::Disabled
                   : queue.faulted ? mmio::QueueStatus::Faulted
                   : idle          ? mmio::QueueStatus::Idle
@@ -198,8 +208,8 @@ Result<uint64_t> CommandProcessor::readRegister(uint64_t offset) const {
 Status CommandProcessor::armSemaphore(uint32_t semaphore, uint64_t value) {
   if (semaphore == 0 || semaphore >= semaphores.size())
     return Status(StatusCode::InvalidArgument,
-                  fmt::format("semaphore {} does not exist; there are 1 to {}", semaphore,
-                              semaphores.size() - 1));
+                  fmt::format("semaphore {} does not exist; there are 1 to {}",
+                              semaphore, semaphores.size() - 1));
   armed.push_back({semaphore, value});
   semaphoreChanged(semaphore);
   return Status::success();
@@ -222,7 +232,8 @@ void CommandProcessor::reset() {
 // Signals, faults, interrupts
 //===----------------------------------------------------------------------===//
 
-void CommandProcessor::interrupt(DeviceInterrupt::Kind kind, uint32_t q, uint32_t payload) {
+void CommandProcessor::interrupt(DeviceInterrupt::Kind kind, uint32_t q,
+                                 uint32_t payload) {
   interrupts.push_back({kind, q, payload, services.events.now()});
 }
 
@@ -257,12 +268,13 @@ void CommandProcessor::semaphoreChanged(uint32_t semaphore) {
   });
 }
 
-void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause, uint64_t address,
-                             uint32_t core, uint32_t pc) {
+void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
+                             uint64_t address, uint32_t core, uint32_t pc) {
   Queue &queue = queues[q];
   Slot *slot = find(q, id);
   uint64_t ringIndex = slot ? slot->fetched.ringIndex : queue.read;
-  uint64_t command = slot && slot->fetched.command != noCommand ? slot->fetched.command : 0;
+  uint64_t command =
+      slot && slot->fetched.command != noCommand ? slot->fetched.command : 0;
   if (slot) {
     freeCores(pack(q, id));
     std::erase_if(queue.window, [&](const Slot &s) { return s.id == id; });
@@ -288,7 +300,8 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
   for (uint32_t q = 0; q < queues.size(); ++q) {
     const Queue &queue = queues[q];
     for (const Slot &slot : queue.window) {
-      std::string where = fmt::format("queue {}, packet {}", q, slot.fetched.ringIndex);
+      std::string where =
+          fmt::format("queue {}, packet {}", q, slot.fetched.ringIndex);
       if (slot.fetched.command != noCommand)
         where += fmt::format(", command {}", slot.fetched.command);
       where += fmt::format(" (`{}`)", isa::print(slot.packet));
@@ -298,7 +311,8 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
       }
       if (slot.state != Slot::State::Parked)
         continue;
-      if ((slot.packet.flags & isa::packetBarrier) && !earlierDone(queue, slot)) {
+      if ((slot.packet.flags & isa::packetBarrier) &&
+          !earlierDone(queue, slot)) {
         lines.push_back(where + " waits for the packets before it");
         continue;
       }
@@ -306,8 +320,9 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
       auto add = [&](const isa::SemaphoreValue &w) {
         if (w.semaphore != 0 && w.semaphore < semaphores.size() &&
             semaphores[w.semaphore] < w.value)
-          waits += fmt::format("{}semaphore {} >= {} (it is {})", waits.empty() ? "" : ", ",
-                               w.semaphore, w.value, semaphores[w.semaphore]);
+          waits += fmt::format("{}semaphore {} >= {} (it is {})",
+                               waits.empty() ? "" : ", ", w.semaphore, w.value,
+                               semaphores[w.semaphore]);
       };
       std::visit(
           [&](const auto &body) {
@@ -318,15 +333,17 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
                 add(w);
           },
           slot.packet.body);
-      lines.push_back(where + " waits for " + (waits.empty() ? "free cores" : waits));
+      lines.push_back(where + " waits for " +
+                      (waits.empty() ? "free cores" : waits));
     }
   }
 }
 
 template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
-  fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran, coresLeft,
-         argumentBytesRead, task, macs, dramRead, dramWritten, nextCommand, commandCount,
-         childrenLeft, source, exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
+  fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran,
+         coresLeft, argumentBytesRead, task, macs, dramRead, dramWritten,
+         nextCommand, commandCount, childrenLeft, source, exhausted, fetchBegun,
+         firstFetch, trafficBefore, stamp);
   for (EngineCycles &e : engines)
     fields(ar, e.byCause);
   if constexpr (A::loading) {
@@ -340,25 +357,28 @@ template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
 }
 
 template <typename A> void CommandProcessor::Queue::serialize(A &ar) {
-  fields(ar, ring, size, context, priority, enabled, faulted, published, read, done,
-         faultCause, faultPacket, faultCore, faultPc, faultAddress, epoch, busy, sleeping,
-         source, window, streams, decodeParent, fetchParent, fetchCount, fetchCycle);
+  fields(ar, ring, size, context, priority, enabled, faulted, published, read,
+         done, faultCause, faultPacket, faultCore, faultPc, faultAddress, epoch,
+         busy, sleeping, source, window, streams, decodeParent, fetchParent,
+         fetchCount, fetchCycle);
 }
 
 template <typename A> static void serializeRecord(A &ar, DispatchRecord &r) {
-  fields(ar, r.queue, r.ringIndex, r.commandIndex, r.packetId, r.kernel, r.x, r.y, r.width,
-         r.height, r.fetchCycle, r.startCycle, r.runCycle, r.haltCycle, r.endCycle, r.macs,
-         r.dramBytesRead, r.dramBytesWritten);
+  fields(ar, r.queue, r.ringIndex, r.commandIndex, r.packetId, r.kernel, r.x,
+         r.y, r.width, r.height, r.fetchCycle, r.startCycle, r.runCycle,
+         r.haltCycle, r.endCycle, r.macs, r.dramBytesRead, r.dramBytesWritten);
   for (EngineCycles &e : r.engines)
     fields(ar, e.byCause);
 }
 
-template <typename A> static void serializeRecord(A &ar, CommandBufferRecord &r) {
+template <typename A>
+static void serializeRecord(A &ar, CommandBufferRecord &r) {
   fields(ar, r.queue, r.ringIndex, r.packetId, r.firstFetchCycle, r.endCycle,
          r.dramBytesRead, r.dramBytesWritten);
 }
 
-template <typename A, typename T> static void serializeRecords(A &ar, std::vector<T> &records) {
+template <typename A, typename T>
+static void serializeRecords(A &ar, std::vector<T> &records) {
   size_t count = detail::size(ar, records.size());
   if constexpr (A::loading)
     records.assign(count, {});

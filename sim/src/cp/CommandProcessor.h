@@ -23,7 +23,9 @@ namespace tessera::sim {
 
 using PacketImage = std::array<uint8_t, isa::packetBytes>;
 
-class CommandProcessor final : public Component, public CoreListener, public CopyListener {
+class CommandProcessor final : public Component,
+                               public CoreListener,
+                               public CopyListener {
 public:
   explicit CommandProcessor(Services &services);
   ~CommandProcessor() override;
@@ -48,7 +50,8 @@ public:
   void coreStarted(uint32_t core) override;
   void coreHalted(uint32_t core) override;
   void coreFaulted(uint32_t core, const CoreFault &fault) override;
-  void copyDone(const CopyJob &job, FaultCause fault, uint64_t address) override;
+  void copyDone(const CopyJob &job, FaultCause fault,
+                uint64_t address) override;
 
   template <typename A> void serialize(A &ar);
 
@@ -60,8 +63,19 @@ private:
   static constexpr uint32_t maxArguments = 4096;
 
   enum Code : uint8_t {
-    Doorbell, FetchIssue, FetchDone, Decoded, Completed, DispatchIssue, RecordRead,
-    ArgumentsRead, CoreBegin, CoreDone, Watchdog, TimestampWritten, Translated
+    Doorbell,
+    FetchIssue,
+    FetchDone,
+    Decoded,
+    Completed,
+    DispatchIssue,
+    RecordRead,
+    ArgumentsRead,
+    CoreBegin,
+    CoreDone,
+    Watchdog,
+    TimestampWritten,
+    Translated
   };
 
   /// A packet read and not yet decoded.
@@ -115,14 +129,18 @@ private:
     uint64_t ring = 0, size = 0, context = 0, priority = 0;
     bool enabled = false, faulted = false;
     uint64_t published = 0, read = 0, done = 0;
-    uint64_t faultCause = 0, faultPacket = 0, faultCore = 0, faultPc = 0, faultAddress = 0;
+    uint64_t faultCause = 0, faultPacket = 0, faultCore = 0, faultPc = 0,
+             faultAddress = 0;
     uint32_t epoch = 1;
-    bool busy = false;     ///< Its front end fetches or decodes.
-    bool sleeping = false; ///< An unpublished packet was found: until a doorbell.
-    Source source;         ///< The ring.
+    bool busy = false; ///< Its front end fetches or decodes.
+    bool sleeping =
+        false;     ///< An unpublished packet was found: until a doorbell.
+    Source source; ///< The ring.
     std::deque<Slot> window; ///< In program order.
-    std::vector<uint64_t> streams; ///< Indirect packets being read, first first.
-    uint64_t decodeParent = 0; ///< Whose packet is being decoded; 0: the ring's.
+    std::vector<uint64_t>
+        streams; ///< Indirect packets being read, first first.
+    uint64_t decodeParent =
+        0; ///< Whose packet is being decoded; 0: the ring's.
     // The fetch under way.
     uint64_t fetchParent = 0;
     uint32_t fetchCount = 0;
@@ -133,19 +151,24 @@ private:
   struct Armed {
     uint32_t semaphore = 0;
     uint64_t value = 0;
-    template <typename A> void serialize(A &ar) { fields(ar, semaphore, value); }
+    template <typename A> void serialize(A &ar) {
+      fields(ar, semaphore, value);
+    }
   };
 
   Status writeQueue(uint32_t q, uint64_t offset, uint64_t value);
   Status enable(uint32_t q, bool on);
   void dropSlots(uint32_t q, bool running);
 
-  void post(Cycle cycle, Phase phase, Code code, uint32_t q, uint64_t payload = 0);
+  void post(Cycle cycle, Phase phase, Code code, uint32_t q,
+            uint64_t payload = 0);
   Reply reply(Code code, uint32_t q, uint64_t id);
-  void requestVirtual(uint32_t q, uint64_t address, uint32_t bytes, Access access, Code code,
-                      uint64_t id);
+  void requestVirtual(uint32_t q, uint64_t address, uint32_t bytes,
+                      Access access, Code code, uint64_t id);
   Slot *find(uint32_t q, uint64_t id);
-  static uint64_t pack(uint32_t q, uint64_t id) { return uint64_t(q) << 48 | id; }
+  static uint64_t pack(uint32_t q, uint64_t id) {
+    return uint64_t(q) << 48 | id;
+  }
 
   // Front end: fetch and decode.
   void advance(uint32_t q);
@@ -175,14 +198,15 @@ private:
   void freeCores(uint64_t owner);
   std::vector<uint32_t> rectangle(const isa::DispatchPacket &d) const;
   void snapshot(Slot &slot, bool begin);
-  std::shared_ptr<const KernelImage> image(const std::vector<uint8_t> &text,
-                                           const std::vector<uint8_t> &descriptors,
-                                           const std::vector<uint8_t> &maps);
+  std::shared_ptr<const KernelImage>
+  image(const std::vector<uint8_t> &text,
+        const std::vector<uint8_t> &descriptors,
+        const std::vector<uint8_t> &maps);
 
   FaultCause signal(const isa::SemaphoreValue &completion);
   void semaphoreChanged(uint32_t semaphore);
-  void fault(uint32_t q, uint64_t id, FaultCause cause, uint64_t address, uint32_t core = 0,
-             uint32_t pc = 0);
+  void fault(uint32_t q, uint64_t id, FaultCause cause, uint64_t address,
+             uint32_t core = 0, uint32_t pc = 0);
   void interrupt(DeviceInterrupt::Kind kind, uint32_t q, uint32_t payload);
 
   Services &services;

@@ -10,9 +10,10 @@
 
 namespace tessera::sim {
 
-CopyEngine::CopyEngine(Services &services, CopyListener &listener, uint32_t node)
-    : services(services), listener(listener), node(node), client(services.mmu.addClient()),
-      self(services.events.add(*this)) {}
+CopyEngine::CopyEngine(Services &services, CopyListener &listener,
+                       uint32_t node)
+    : services(services), listener(listener), node(node),
+      client(services.mmu.addClient()), self(services.events.add(*this)) {}
 
 void CopyEngine::reset() {
   ++epoch;
@@ -103,12 +104,13 @@ FaultCause CopyEngine::move(uint64_t &address) {
       for (uint64_t i = 0; i < bytes; ++i)
         buffer[i] = uint8_t(job.pattern >> (8 * (i % 4)));
     } else {
-      fault = services.memory.readVirtual(job.root, job.source + at, buffer.data(), bytes,
-                                          Access::Read, address);
+      fault =
+          services.memory.readVirtual(job.root, job.source + at, buffer.data(),
+                                      bytes, Access::Read, address);
     }
     if (fault == FaultCause::None)
-      fault = services.memory.writeVirtual(job.root, job.destination + at, buffer.data(),
-                                           bytes, address);
+      fault = services.memory.writeVirtual(job.root, job.destination + at,
+                                           buffer.data(), bytes, address);
     if (fault != FaultCause::None)
       return fault;
   }

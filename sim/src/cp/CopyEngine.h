@@ -34,7 +34,8 @@ class CopyListener {
 public:
   virtual ~CopyListener() = default;
   /// `fault` None: done.
-  virtual void copyDone(const CopyJob &job, FaultCause fault, uint64_t address) = 0;
+  virtual void copyDone(const CopyJob &job, FaultCause fault,
+                        uint64_t address) = 0;
 };
 
 class CopyEngine final : public Component {
@@ -46,7 +47,8 @@ public:
   void handle(const Event &event) override;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, jobs, epoch, position, chunks, written, freeChunks, translating, stepAt);
+    fields(ar, jobs, epoch, position, chunks, written, freeChunks, translating,
+           stepAt);
     if constexpr (A::loading)
       for (uint32_t c : freeChunks)
         if (c >= chunks.size())

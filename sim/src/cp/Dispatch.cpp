@@ -12,10 +12,12 @@ namespace tessera::sim {
 /// Kernels whose decoded form is kept.
 static constexpr size_t imagesKept = 64;
 
-std::vector<uint32_t> CommandProcessor::rectangle(const isa::DispatchPacket &d) const {
+std::vector<uint32_t>
+CommandProcessor::rectangle(const isa::DispatchPacket &d) const {
   const CoresConfig &mesh = services.arch.cores;
   std::vector<uint32_t> result;
-  if (uint32_t(d.x) + d.width > mesh.meshX || uint32_t(d.y) + d.height > mesh.meshY)
+  if (uint32_t(d.x) + d.width > mesh.meshX ||
+      uint32_t(d.y) + d.height > mesh.meshY)
     return result;
   for (uint32_t y = d.y; y < uint32_t(d.y) + d.height; ++y)
     for (uint32_t x = d.x; x < uint32_t(d.x) + d.width; ++x)
@@ -26,7 +28,8 @@ std::vector<uint32_t> CommandProcessor::rectangle(const isa::DispatchPacket &d) 
 }
 
 bool CommandProcessor::takeCores(uint32_t q, Slot &slot) {
-  std::vector<uint32_t> wanted = rectangle(std::get<isa::DispatchPacket>(slot.packet.body));
+  std::vector<uint32_t> wanted =
+      rectangle(std::get<isa::DispatchPacket>(slot.packet.body));
   for (uint32_t core : wanted)
     if (coreOwner[core] != 0)
       return false;
@@ -45,8 +48,11 @@ void CommandProcessor::freeCores(uint64_t owner) {
 }
 
 void CommandProcessor::snapshot(Slot &slot, bool begin) {
-  auto apply = [&](uint64_t &value, uint64_t now) { value = begin ? value - now : value + now; };
-  for (uint32_t index : rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
+  auto apply = [&](uint64_t &value, uint64_t now) {
+    value = begin ? value - now : value + now;
+  };
+  for (uint32_t index :
+       rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
     CoreStatistics s = cores[index]->statistics();
     for (size_t e = 0; e < numEngines; ++e)
       begin ? slot.engines[e] -= s.engines[e] : slot.engines[e] += s.engines[e];
@@ -61,12 +67,13 @@ void CommandProcessor::recordRead(uint32_t q, Slot &slot) {
   const auto &d = std::get<isa::DispatchPacket>(slot.packet.body);
   uint64_t address = d.kernel;
   std::array<uint8_t, isa::kernelRecordBytes> bytes;
-  FaultCause cause = services.memory.readVirtual(root, d.kernel, bytes.data(), bytes.size(),
-                                                 Access::Read, address);
+  FaultCause cause = services.memory.readVirtual(
+      root, d.kernel, bytes.data(), bytes.size(), Access::Read, address);
   if (cause != FaultCause::None)
     return fault(q, slot.id, cause, address);
   Result<isa::KernelRecord> record = isa::decodeKernelRecord(bytes);
-  if (!record || d.numArguments > maxArguments || d.numArguments < record->numArguments)
+  if (!record || d.numArguments > maxArguments ||
+      d.numArguments < record->numArguments)
     return fault(q, slot.id, FaultCause::IllegalPacket, d.kernel);
   const isa::KernelRecord &r = *record;
   uint64_t descriptorBytes = uint64_t(r.numDescriptors) * isa::descriptorBytes;
@@ -74,7 +81,8 @@ void CommandProcessor::recordRead(uint32_t q, Slot &slot) {
     return fault(q, slot.id, FaultCause::InstructionMemoryOverflow,
                  uint64_t(r.textBytes) + r.mapBytes);
   if (descriptorBytes > services.arch.tdmemBytes)
-    return fault(q, slot.id, FaultCause::DescriptorMemoryOverflow, descriptorBytes);
+    return fault(q, slot.id, FaultCause::DescriptorMemoryOverflow,
+                 descriptorBytes);
   slot.task.root = root;
   slot.task.record = r;
   slot.argumentBytesRead = 0;
@@ -88,22 +96,25 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
   uint64_t address = d.arguments + slot.argumentBytesRead;
   if (left > 0) {
     // In reads that stay within a page.
-    uint64_t part = std::min(left, isa::smallPageBytes - address % isa::smallPageBytes);
+    uint64_t part =
+        std::min(left, isa::smallPageBytes - address % isa::smallPageBytes);
     slot.argumentBytesRead += uint32_t(part);
-    return requestVirtual(q, address, uint32_t(part), Access::Read, ArgumentsRead, slot.id);
+    return requestVirtual(q, address, uint32_t(part), Access::Read,
+                          ArgumentsRead, slot.id);
   }
   uint64_t root = slot.task.root;
   const isa::KernelRecord &r = slot.task.record;
   address = d.arguments;
   FaultCause cause = services.memory.readVirtual(
-      root, d.arguments, slot.task.arguments.data(), slot.task.arguments.size() * 8,
-      Access::Read, address);
+      root, d.arguments, slot.task.arguments.data(),
+      slot.task.arguments.size() * 8, Access::Read, address);
   std::vector<uint8_t> text(r.textBytes),
-      descriptors(uint64_t(r.numDescriptors) * isa::descriptorBytes), maps(r.mapBytes);
+      descriptors(uint64_t(r.numDescriptors) * isa::descriptorBytes),
+      maps(r.mapBytes);
   auto read = [&](std::vector<uint8_t> &bytes, uint64_t from, Access access) {
     if (cause == FaultCause::None && !bytes.empty())
-      cause = services.memory.readVirtual(root, from, bytes.data(), bytes.size(), access,
-                                          address);
+      cause = services.memory.readVirtual(root, from, bytes.data(),
+                                          bytes.size(), access, address);
   };
   read(text, r.text, Access::Execute);
   read(descriptors, r.descriptors, Access::Read);
@@ -125,7 +136,8 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
 
 void CommandProcessor::beginCores(uint32_t q, Slot &slot) {
   uint32_t index = 0;
-  for (uint32_t core : rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
+  for (uint32_t core :
+       rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
     CoreTask task = slot.task;
     task.indexInDispatch = index++;
     cores[core]->begin(std::move(task));
@@ -153,18 +165,21 @@ void CommandProcessor::coreHalted(uint32_t core) {
     return;
   slot->haltCycle = services.now();
   bool lastHalt = true;
-  for (uint32_t other : rectangle(std::get<isa::DispatchPacket>(slot->packet.body)))
+  for (uint32_t other :
+       rectangle(std::get<isa::DispatchPacket>(slot->packet.body)))
     lastHalt &= !cores[other]->running();
   if (lastHalt)
     snapshot(*slot, false);
-  Time arrival = services.noc.send(services.noc.coreNode(core), services.noc.cpNode(), 8,
-                                   services.events.now());
+  Time arrival =
+      services.noc.send(services.noc.coreNode(core), services.noc.cpNode(), 8,
+                        services.events.now());
   post(services.clock.ceil(arrival), Phase::Signal, CoreDone, q, id);
 }
 
 void CommandProcessor::coreFaulted(uint32_t core, const CoreFault &f) {
   auto q = uint32_t(coreOwner[core] >> 48);
-  fault(q, coreOwner[core] & ((uint64_t(1) << 48) - 1), f.cause, f.address, core, f.pc);
+  fault(q, coreOwner[core] & ((uint64_t(1) << 48) - 1), f.cause, f.address,
+        core, f.pc);
 }
 
 std::shared_ptr<const KernelImage>

@@ -25,8 +25,9 @@ Reply CommandProcessor::reply(Code code, uint32_t q, uint64_t id) {
   return {self, code, queues[q].epoch, pack(q, id)};
 }
 
-void CommandProcessor::requestVirtual(uint32_t q, uint64_t address, uint32_t bytes,
-                                      Access access, Code code, uint64_t id) {
+void CommandProcessor::requestVirtual(uint32_t q, uint64_t address,
+                                      uint32_t bytes, Access access, Code code,
+                                      uint64_t id) {
   VirtualRequest r;
   r.root = queues[q].context;
   r.address = address;
@@ -75,9 +76,11 @@ bool CommandProcessor::work(uint32_t q, Slot *parent) {
     if (parent->nextCommand == parent->commandCount)
       return false;
     const auto &indirect = std::get<isa::IndirectPacket>(parent->packet.body);
-    uint64_t address = indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes;
+    uint64_t address =
+        indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes;
     // One read stays within a page.
-    uint64_t toPageEnd = (isa::smallPageBytes - address % isa::smallPageBytes) / isa::packetBytes;
+    uint64_t toPageEnd = (isa::smallPageBytes - address % isa::smallPageBytes) /
+                         isa::packetBytes;
     queue.fetchParent = parent->id;
     queue.fetchCount = uint32_t(std::min<uint64_t>(
         {fetchBatch, toPageEnd, parent->commandCount - parent->nextCommand}));
@@ -110,8 +113,9 @@ void CommandProcessor::fetchIssue(uint32_t q) {
       return advance(q);
     }
     const auto &indirect = std::get<isa::IndirectPacket>(parent->packet.body);
-    requestVirtual(q, indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes,
-                   bytes, Access::Read, FetchDone, 0);
+    requestVirtual(
+        q, indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes,
+        bytes, Access::Read, FetchDone, 0);
     return;
   }
   MemoryRequest r;
@@ -135,10 +139,12 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
     if (!parent)
       return advance(q);
     const auto &indirect = std::get<isa::IndirectPacket>(parent->packet.body);
-    uint64_t address = indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes;
+    uint64_t address =
+        indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes;
     if (faultCause == FaultCause::None)
-      faultCause = services.memory.readVirtual(queue.context, address, bytes.data(),
-                                               bytes.size(), Access::Read, address);
+      faultCause =
+          services.memory.readVirtual(queue.context, address, bytes.data(),
+                                      bytes.size(), Access::Read, address);
     if (faultCause != FaultCause::None)
       return fault(q, parent->id, faultCause, address);
     fetched.ringIndex = parent->fetched.ringIndex;
@@ -152,7 +158,8 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
     return advance(q);
   }
   uint64_t at = queue.ring + (queue.read & (queue.size - 1)) * isa::packetBytes;
-  services.memory.read(isa::PhysicalSpace::Host, at, bytes.data(), bytes.size());
+  services.memory.read(isa::PhysicalSpace::Host, at, bytes.data(),
+                       bytes.size());
   for (uint32_t i = 0; i < queue.fetchCount; ++i) {
     std::copy_n(bytes.begin() + i * isa::packetBytes, isa::packetBytes,
                 fetched.image.begin());
@@ -198,7 +205,8 @@ void CommandProcessor::decoded(uint32_t q) {
   uint64_t id = slot.id;
   bool barrier = slot.packet.flags & isa::packetBarrier;
   bool illegal =
-      !packet || (parent && std::holds_alternative<isa::IndirectPacket>(slot.packet.body));
+      !packet ||
+      (parent && std::holds_alternative<isa::IndirectPacket>(slot.packet.body));
   // Program order: a command buffer's packets come before what followed the
   // packet that runs it.
   auto place = queue.window.end();
@@ -212,7 +220,8 @@ void CommandProcessor::decoded(uint32_t q) {
       parent->source.heldBy = id;
     place = std::find_if(queue.window.begin(), queue.window.end(),
                          [&](const Slot &s) { return s.id == parentId; });
-    for (++place; place != queue.window.end() && place->fetched.parent == parentId;)
+    for (++place;
+         place != queue.window.end() && place->fetched.parent == parentId;)
       ++place;
   } else if (barrier) {
     queue.source.heldBy = id;

@@ -137,7 +137,8 @@ template <typename A> size_t size(A &ar, size_t current) {
 }
 } // namespace detail
 
-template <typename A, typename T> void serialize(A &ar, std::vector<T> &values) {
+template <typename A, typename T>
+void serialize(A &ar, std::vector<T> &values) {
   size_t n = detail::size(ar, values.size());
   if constexpr (A::loading) {
     values.clear();

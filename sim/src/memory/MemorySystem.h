@@ -40,20 +40,24 @@ struct MemoryRequest {
   bool write = false;
   uint32_t bytes = 0;
   uint64_t address = 0;
-  uint32_t node = 0;    ///< Where it starts in the NoC.
-  uint32_t account = 0; ///< Whose traffic it is: a core, or cores.count: the CP.
+  uint32_t node = 0; ///< Where it starts in the NoC.
+  uint32_t account =
+      0; ///< Whose traffic it is: a core, or cores.count: the CP.
   Reply reply;
 };
 
 /// Bytes that one requester moved.
 struct Traffic {
   uint64_t dramRead = 0, dramWritten = 0;
-  template <typename A> void serialize(A &ar) { fields(ar, dramRead, dramWritten); }
+  template <typename A> void serialize(A &ar) {
+    fields(ar, dramRead, dramWritten);
+  }
 };
 
 class MemorySystem {
 public:
-  MemorySystem(const Architecture &arch, const Clock &clock, EventQueue &events, Noc &noc);
+  MemorySystem(const Architecture &arch, const Clock &clock, EventQueue &events,
+               Noc &noc);
 
   /// Sends a request now; the reply comes as an event of phase Complete at an
   /// edge of the core clock.

@@ -14,8 +14,8 @@ static constexpr unsigned frameShift = 12;
 
 Mmu::Mmu(const Architecture &arch, const Clock &clock, EventQueue &events,
          MemorySystem &memory, PhysicalMemory &contents, uint32_t node)
-    : arch(arch), clock(clock), events(events), memory(memory), contents(contents),
-      node(node), self(events.add(*this)) {}
+    : arch(arch), clock(clock), events(events), memory(memory),
+      contents(contents), node(node), self(events.add(*this)) {}
 
 uint16_t Mmu::addClient() {
   firstLevel.emplace_back();
@@ -34,7 +34,8 @@ Mmu::Entry *Mmu::find(Level &level, uint64_t root, uint64_t address) {
   return nullptr;
 }
 
-void Mmu::insert(Level &level, size_t capacity, uint64_t root, const PageMapping &mapping) {
+void Mmu::insert(Level &level, size_t capacity, uint64_t root,
+                 const PageMapping &mapping) {
   if (capacity == 0)
     return;
   for (Entry &entry : level)
@@ -48,14 +49,16 @@ void Mmu::insert(Level &level, size_t capacity, uint64_t root, const PageMapping
     level.push_back(entry);
     return;
   }
-  *std::min_element(level.begin(), level.end(), [](const Entry &a, const Entry &b) {
-    return a.lastUse < b.lastUse;
-  }) = entry;
+  *std::min_element(level.begin(), level.end(),
+                    [](const Entry &a, const Entry &b) {
+                      return a.lastUse < b.lastUse;
+                    }) = entry;
 }
 
 void Mmu::issue(const VirtualRequest &r, const PageMapping &mapping) {
   Translation t = mapping.translate(r.address, r.access);
-  if (t.fault == FaultCause::None && !contents.contains(t.space, t.address, r.bytes))
+  if (t.fault == FaultCause::None &&
+      !contents.contains(t.space, t.address, r.bytes))
     t.fault = FaultCause::BusError;
   if (t.fault != FaultCause::None)
     return reject(r, t.fault);
@@ -108,7 +111,8 @@ bool Mmu::request(const VirtualRequest &r) {
   auto samePage = [&](const Walk &w) {
     return w.root == r.root && w.address >> 16 == r.address >> 16;
   };
-  if (auto it = std::find_if(active.begin(), active.end(), samePage); it != active.end()) {
+  if (auto it = std::find_if(active.begin(), active.end(), samePage);
+      it != active.end()) {
     p.walk = it->id;
   } else if (auto w = std::find_if(waiting.begin(), waiting.end(), samePage);
              w != waiting.end()) {
@@ -130,9 +134,11 @@ bool Mmu::request(const VirtualRequest &r) {
 }
 
 void Mmu::readEntry(const Walk &walk) {
-  uint64_t at = walk.table + 8 * uint64_t(isa::pageTableIndex(walk.address, walk.level));
+  uint64_t at =
+      walk.table + 8 * uint64_t(isa::pageTableIndex(walk.address, walk.level));
   uint64_t frame = at >> frameShift;
-  auto place = std::lower_bound(walkedTables.begin(), walkedTables.end(), frame);
+  auto place =
+      std::lower_bound(walkedTables.begin(), walkedTables.end(), frame);
   if (place == walkedTables.end() || *place != frame)
     walkedTables.insert(place, frame);
   MemoryRequest request;
@@ -167,7 +173,8 @@ void Mmu::entryRead(uint64_t id) {
   if (!(walk->address >> isa::virtualAddressBits))
     fault = contents.readEntry(walk->table, walk->level, walk->address, entry);
   if (fault == FaultCause::None) {
-    switch (PhysicalMemory::judge(entry, walk->level, walk->address, mapping, fault)) {
+    switch (PhysicalMemory::judge(entry, walk->level, walk->address, mapping,
+                                  fault)) {
     case PhysicalMemory::WalkStep::Next:
       walk->table = entry.address;
       --walk->level;
@@ -189,7 +196,8 @@ void Mmu::entryRead(uint64_t id) {
 
 void Mmu::answer(const Pending &p, FaultCause fault) {
   if (fault == FaultCause::None) {
-    insert(firstLevel[p.request.client], arch.tlb.l1Entries, p.request.root, p.mapping);
+    insert(firstLevel[p.request.client], arch.tlb.l1Entries, p.request.root,
+           p.mapping);
     issue(p.request, p.mapping);
   } else {
     reject(p.request, fault);
@@ -222,8 +230,9 @@ void Mmu::finish(uint64_t walk, const PageMapping &mapping, FaultCause fault) {
 void Mmu::handle(const Event &event) {
   if (event.code == EntryRead)
     return entryRead(event.payload);
-  auto p = std::find_if(pending.begin(), pending.end(),
-                        [&](const Pending &q) { return q.id == event.payload; });
+  auto p = std::find_if(pending.begin(), pending.end(), [&](const Pending &q) {
+    return q.id == event.payload;
+  });
   if (p == pending.end())
     return;
   Pending served = *p;
@@ -243,7 +252,8 @@ void Mmu::dramWritten(uint64_t address, uint64_t bytes) {
     return;
   auto first = std::lower_bound(walkedTables.begin(), walkedTables.end(),
                                 address >> frameShift);
-  if (first != walkedTables.end() && *first <= (address + bytes - 1) >> frameShift)
+  if (first != walkedTables.end() &&
+      *first <= (address + bytes - 1) >> frameShift)
     invalidate();
 }
 

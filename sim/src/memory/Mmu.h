@@ -34,7 +34,8 @@ struct VirtualRequest {
   uint8_t translatedCode = 0;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, root, address, bytes, access, client, node, account, reply, translatedCode);
+    fields(ar, root, address, bytes, access, client, node, account, reply,
+           translatedCode);
   }
 };
 
@@ -58,15 +59,17 @@ public:
   uint64_t hits = 0, misses = 0, walks = 0;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, firstLevel, secondLevel, useClock, pending, active, waiting, nextId,
-           walkedTables, hits, misses, walks);
+    fields(ar, firstLevel, secondLevel, useClock, pending, active, waiting,
+           nextId, walkedTables, hits, misses, walks);
   }
 
 private:
   struct Entry {
     uint64_t root = 0, lastUse = 0;
     PageMapping mapping;
-    template <typename A> void serialize(A &ar) { fields(ar, root, lastUse, mapping); }
+    template <typename A> void serialize(A &ar) {
+      fields(ar, root, lastUse, mapping);
+    }
   };
   using Level = std::vector<Entry>;
   struct Pending {
@@ -74,7 +77,9 @@ private:
     uint64_t walk = 0; ///< 0: waits for the second level.
     PageMapping mapping;
     VirtualRequest request;
-    template <typename A> void serialize(A &ar) { fields(ar, id, walk, mapping, request); }
+    template <typename A> void serialize(A &ar) {
+      fields(ar, id, walk, mapping, request);
+    }
   };
   struct Walk {
     uint64_t id = 0, root = 0, address = 0, table = 0;
@@ -89,7 +94,8 @@ private:
   enum Code : uint8_t { SecondLevelHit, EntryRead };
 
   Entry *find(Level &level, uint64_t root, uint64_t address);
-  void insert(Level &level, size_t capacity, uint64_t root, const PageMapping &mapping);
+  void insert(Level &level, size_t capacity, uint64_t root,
+              const PageMapping &mapping);
   void issue(const VirtualRequest &request, const PageMapping &mapping);
   void reject(const VirtualRequest &request, FaultCause fault);
   void readEntry(const Walk &walk);

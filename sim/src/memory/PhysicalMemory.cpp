@@ -14,7 +14,8 @@ Translation PageMapping::translate(uint64_t address, Access access) const {
   Translation result;
   if (poison)
     result.fault = FaultCause::PoisonedPage;
-  else if ((access == Access::Read && !read) || (access == Access::Write && !write) ||
+  else if ((access == Access::Read && !read) ||
+           (access == Access::Write && !write) ||
            (access == Access::Execute && !execute))
     result.fault = FaultCause::ProtectionFault;
   result.space = space;
@@ -23,8 +24,9 @@ Translation PageMapping::translate(uint64_t address, Access access) const {
 }
 
 PhysicalMemory::PhysicalMemory(const Architecture &arch, uint64_t hostBytes)
-    : dramStore(arch.dram.bytes), sharedStore(arch.shared.bytes), hostSize(hostBytes),
-      hostBytes(static_cast<std::byte *>(std::calloc(std::max<uint64_t>(hostBytes, 1), 1))) {
+    : dramStore(arch.dram.bytes), sharedStore(arch.shared.bytes),
+      hostSize(hostBytes), hostBytes(static_cast<std::byte *>(std::calloc(
+                               std::max<uint64_t>(hostBytes, 1), 1))) {
   if (!this->hostBytes)
     hostSize = 0;
 }
@@ -41,7 +43,8 @@ uint64_t PhysicalMemory::size(PhysicalSpace space) const {
   return 0;
 }
 
-bool PhysicalMemory::contains(PhysicalSpace space, uint64_t address, uint64_t length) const {
+bool PhysicalMemory::contains(PhysicalSpace space, uint64_t address,
+                              uint64_t length) const {
   uint64_t bytes = size(space);
   return length <= bytes && address <= bytes - length;
 }
@@ -51,18 +54,21 @@ void PhysicalMemory::read(PhysicalSpace space, uint64_t address, void *data,
   if (space == PhysicalSpace::Host)
     std::memcpy(data, hostBytes.get() + address, length);
   else
-    (space == PhysicalSpace::Dram ? dramStore : sharedStore).read(address, data, length);
+    (space == PhysicalSpace::Dram ? dramStore : sharedStore)
+        .read(address, data, length);
 }
 
-void PhysicalMemory::write(PhysicalSpace space, uint64_t address, const void *data,
-                           uint64_t length) {
+void PhysicalMemory::write(PhysicalSpace space, uint64_t address,
+                           const void *data, uint64_t length) {
   if (space == PhysicalSpace::Host)
     std::memcpy(hostBytes.get() + address, data, length);
   else
-    (space == PhysicalSpace::Dram ? dramStore : sharedStore).write(address, data, length);
+    (space == PhysicalSpace::Dram ? dramStore : sharedStore)
+        .write(address, data, length);
 }
 
-FaultCause PhysicalMemory::readEntry(uint64_t table, unsigned level, uint64_t address,
+FaultCause PhysicalMemory::readEntry(uint64_t table, unsigned level,
+                                     uint64_t address,
                                      isa::PageEntry &entry) const {
   uint64_t at = table + 8 * uint64_t(isa::pageTableIndex(address, level));
   if (at < table || !dramStore.contains(at, 8))
@@ -71,17 +77,20 @@ FaultCause PhysicalMemory::readEntry(uint64_t table, unsigned level, uint64_t ad
   return FaultCause::None;
 }
 
-PhysicalMemory::WalkStep PhysicalMemory::judge(const isa::PageEntry &entry, unsigned level,
-                                               uint64_t address, PageMapping &mapping,
+PhysicalMemory::WalkStep PhysicalMemory::judge(const isa::PageEntry &entry,
+                                               unsigned level, uint64_t address,
+                                               PageMapping &mapping,
                                                FaultCause &fault) {
   // A leaf is 2 MiB or 64 KiB; the last level has nothing but leaves.
-  if (!entry.valid || (entry.leaf && level > 1) || (!entry.leaf && level == 0)) {
+  if (!entry.valid || (entry.leaf && level > 1) ||
+      (!entry.leaf && level == 0)) {
     fault = FaultCause::PageFault;
     return WalkStep::Fault;
   }
   if (!entry.leaf)
     return WalkStep::Next;
-  if (uint8_t(entry.space) > uint8_t(PhysicalSpace::Host) || entry.device != 0) {
+  if (uint8_t(entry.space) > uint8_t(PhysicalSpace::Host) ||
+      entry.device != 0) {
     fault = FaultCause::BusError;
     return WalkStep::Fault;
   }
@@ -94,7 +103,8 @@ PhysicalMemory::WalkStep PhysicalMemory::judge(const isa::PageEntry &entry, unsi
   return WalkStep::Leaf;
 }
 
-FaultCause PhysicalMemory::walk(uint64_t root, uint64_t address, PageMapping &mapping) const {
+FaultCause PhysicalMemory::walk(uint64_t root, uint64_t address,
+                                PageMapping &mapping) const {
   if (address >> isa::virtualAddressBits)
     return FaultCause::PageFault;
   uint64_t table = root;
@@ -115,21 +125,23 @@ FaultCause PhysicalMemory::walk(uint64_t root, uint64_t address, PageMapping &ma
   return FaultCause::PageFault;
 }
 
-Translation PhysicalMemory::translate(uint64_t root, uint64_t address, uint64_t length,
-                                      Access access) const {
+Translation PhysicalMemory::translate(uint64_t root, uint64_t address,
+                                      uint64_t length, Access access) const {
   PageMapping mapping;
   Translation result;
   result.fault = walk(root, address, mapping);
   if (result.fault != FaultCause::None)
     return result;
   result = mapping.translate(address, access);
-  if (result.fault == FaultCause::None && !contains(result.space, result.address, length))
+  if (result.fault == FaultCause::None &&
+      !contains(result.space, result.address, length))
     result.fault = FaultCause::BusError;
   return result;
 }
 
-FaultCause PhysicalMemory::readVirtual(uint64_t root, uint64_t address, void *data,
-                                       uint64_t length, Access access,
+FaultCause PhysicalMemory::readVirtual(uint64_t root, uint64_t address,
+                                       void *data, uint64_t length,
+                                       Access access,
                                        uint64_t &faultAddress) const {
   auto *out = static_cast<std::byte *>(data);
   while (length) {
@@ -146,8 +158,9 @@ FaultCause PhysicalMemory::readVirtual(uint64_t root, uint64_t address, void *da
   return FaultCause::None;
 }
 
-FaultCause PhysicalMemory::writeVirtual(uint64_t root, uint64_t address, const void *data,
-                                        uint64_t length, uint64_t &faultAddress) {
+FaultCause PhysicalMemory::writeVirtual(uint64_t root, uint64_t address,
+                                        const void *data, uint64_t length,
+                                        uint64_t &faultAddress) {
   auto *in = static_cast<const std::byte *>(data);
   while (length) {
     uint64_t part =

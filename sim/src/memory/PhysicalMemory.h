@@ -36,9 +36,9 @@ struct Translation {
 
 /// A leaf of a page table as a TLB keeps it.
 struct PageMapping {
-  uint64_t page = 0;    ///< Virtual address >> shift.
-  uint64_t frame = 0;   ///< Physical address of the page.
-  uint8_t shift = 16;   ///< 16 or 21.
+  uint64_t page = 0;  ///< Virtual address >> shift.
+  uint64_t frame = 0; ///< Physical address of the page.
+  uint8_t shift = 16; ///< 16 or 21.
   PhysicalSpace space = PhysicalSpace::Dram;
   bool read = false, write = false, execute = false, poison = false;
 
@@ -56,8 +56,10 @@ public:
   uint64_t size(PhysicalSpace space) const;
   bool contains(PhysicalSpace space, uint64_t address, uint64_t length) const;
   /// Both need contains(…).
-  void read(PhysicalSpace space, uint64_t address, void *data, uint64_t length) const;
-  void write(PhysicalSpace space, uint64_t address, const void *data, uint64_t length);
+  void read(PhysicalSpace space, uint64_t address, void *data,
+            uint64_t length) const;
+  void write(PhysicalSpace space, uint64_t address, const void *data,
+             uint64_t length);
 
   SparseStore &dram() { return dramStore; }
   const SparseStore &dram() const { return dramStore; }
@@ -69,15 +71,17 @@ public:
                        isa::PageEntry &entry) const;
   /// One step of a walk: whether `entry` at `level` ends it, and how.
   enum class WalkStep : uint8_t { Next, Leaf, Fault };
-  static WalkStep judge(const isa::PageEntry &entry, unsigned level, uint64_t address,
-                        PageMapping &mapping, FaultCause &fault);
+  static WalkStep judge(const isa::PageEntry &entry, unsigned level,
+                        uint64_t address, PageMapping &mapping,
+                        FaultCause &fault);
   /// A whole walk from the level-3 table at `root`.
   FaultCause walk(uint64_t root, uint64_t address, PageMapping &mapping) const;
 
   /// Reads or writes a virtual range, page by page. On a fault nothing more is
   /// moved and `faultAddress` is the first byte that failed.
-  FaultCause readVirtual(uint64_t root, uint64_t address, void *data, uint64_t length,
-                         Access access, uint64_t &faultAddress) const;
+  FaultCause readVirtual(uint64_t root, uint64_t address, void *data,
+                         uint64_t length, Access access,
+                         uint64_t &faultAddress) const;
   FaultCause writeVirtual(uint64_t root, uint64_t address, const void *data,
                           uint64_t length, uint64_t &faultAddress);
   /// Resolves one address of a range of `length` bytes inside one 64 KiB page.

@@ -46,7 +46,8 @@ uint64_t SparseStore::hash(uint64_t seed) const {
   uint64_t result = seed;
   for (uint64_t index = 0; index < pages.size(); ++index) {
     const auto &page = pages[index];
-    if (page && std::any_of(page->begin(), page->end(), [](uint8_t b) { return b != 0; }))
+    if (page && std::any_of(page->begin(), page->end(),
+                            [](uint8_t b) { return b != 0; }))
       result = hashBytes(std::span<const uint8_t>(*page), result ^ (index + 1));
   }
   return result;

@@ -19,7 +19,8 @@ uint32_t Noc::hops(uint32_t from, uint32_t to) const {
   auto distance = [](uint32_t a, uint32_t b) { return a > b ? a - b : b - a; };
   switch (config.topology) {
   case NocTopology::Mesh: // XY routing
-    return 1 + distance(from % meshX, to % meshX) + distance(from / meshX, to / meshX);
+    return 1 + distance(from % meshX, to % meshX) +
+           distance(from / meshX, to / meshX);
   case NocTopology::Ring: {
     uint32_t d = distance(from, to);
     return 1 + std::min(d, d < nodes ? nodes - d : d);

@@ -28,8 +28,12 @@ public:
 
   /// The mesh node of an attachment point.
   uint32_t coreNode(uint32_t core) const { return core; }
-  uint32_t memoryNode(uint32_t channel) const { return port(config.memoryPorts, channel); }
-  uint32_t sharedNode(uint32_t slice) const { return port(config.sharedPorts, slice); }
+  uint32_t memoryNode(uint32_t channel) const {
+    return port(config.memoryPorts, channel);
+  }
+  uint32_t sharedNode(uint32_t slice) const {
+    return port(config.sharedPorts, slice);
+  }
   uint32_t cpNode() const { return config.cpPort; }
   uint32_t hostNode() const { return config.hostPort; }
 

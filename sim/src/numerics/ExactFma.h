@@ -27,7 +27,8 @@ inline float exactFma(float a, float b, float c) {
   double part = sum - product;
   double lost = (product - (sum - part)) + (addend - part);
   uint64_t bits = std::bit_cast<uint64_t>(sum);
-  if (lost != 0.0 && !(bits & 1) && (bits & 0x7ff0000000000000) != 0x7ff0000000000000) {
+  if (lost != 0.0 && !(bits & 1) &&
+      (bits & 0x7ff0000000000000) != 0x7ff0000000000000) {
     // The even neighbour was taken; step towards what was lost.
     bool away = (lost > 0.0) == (sum > 0.0);
     sum = std::bit_cast<double>(away ? bits + 1 : bits - 1);

@@ -26,7 +26,8 @@ uint32_t narrowFloat(SmallFloat shape, uint32_t bits) {
   if (magnitude == 0x7f800000)
     return shape.finiteOnly ? nan : sign | (maxExponent << shape.mantissaBits);
 
-  // value = significand * 2^(exponent - 23), the significand with its hidden bit.
+  // value = significand * 2^(exponent - 23), the significand with its hidden
+  // bit.
   int exponent = int(magnitude >> 23) - 127;
   uint32_t significand = magnitude & 0x7fffff;
   if (magnitude >> 23)
@@ -96,7 +97,8 @@ template <typename T> static T element(const uint8_t *p, size_t i) {
   return value;
 }
 
-void widen(NumericFormat format, const uint8_t *dense, size_t count, uint32_t *lanes) {
+void widen(NumericFormat format, const uint8_t *dense, size_t count,
+           uint32_t *lanes) {
   switch (format) {
   case NumericFormat::F32:
   case NumericFormat::I32:
@@ -135,7 +137,8 @@ void widen(NumericFormat format, const uint8_t *dense, size_t count, uint32_t *l
   }
 }
 
-void narrow(NumericFormat format, const uint32_t *lanes, size_t count, uint8_t *dense) {
+void narrow(NumericFormat format, const uint32_t *lanes, size_t count,
+            uint8_t *dense) {
   auto halves = [&](SmallFloat shape) {
     for (size_t i = 0; i < count; ++i) {
       auto value = uint16_t(narrowFloat(shape, lanes[i]));

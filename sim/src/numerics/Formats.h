@@ -35,8 +35,8 @@ struct SmallFloat {
   /// f8E4M3FN: no infinities; all ones is the only NaN; overflow gives NaN.
   bool finiteOnly = false;
 };
-inline constexpr SmallFloat bf16Shape{8, 7}, f16Shape{5, 10}, e4m3Shape{4, 3, true},
-    e5m2Shape{5, 2};
+inline constexpr SmallFloat bf16Shape{8, 7}, f16Shape{5, 10},
+    e4m3Shape{4, 3, true}, e5m2Shape{5, 2};
 
 /// Round to nearest even.
 uint32_t narrowFloat(SmallFloat shape, uint32_t f32Bits);
@@ -47,8 +47,10 @@ inline size_t denseBytes(NumericFormat format) {
   return format == NumericFormat::I4 ? 1 : bitWidth(format) / 8;
 }
 /// Dense elements to lanes and back; integers truncate to the low bits.
-void widen(NumericFormat format, const uint8_t *dense, size_t count, uint32_t *lanes);
-void narrow(NumericFormat format, const uint32_t *lanes, size_t count, uint8_t *dense);
+void widen(NumericFormat format, const uint8_t *dense, size_t count,
+           uint32_t *lanes);
+void narrow(NumericFormat format, const uint32_t *lanes, size_t count,
+            uint8_t *dense);
 
 } // namespace tessera::sim
 

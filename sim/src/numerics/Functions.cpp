@@ -16,13 +16,16 @@ static constexpr float infinity = std::numeric_limits<float>::infinity();
 static float nan() { return asFloat(canonicalNan); }
 
 /// 2^k for k in the normal range of double.
-static double powerOfTwo(int k) { return std::bit_cast<double>(uint64_t(1023 + k) << 52); }
+static double powerOfTwo(int k) {
+  return std::bit_cast<double>(uint64_t(1023 + k) << 52);
+}
 
-/// e^x for |x| <= 700: x = k ln 2 + r, |r| <= ln 2 / 2; Taylor's series of e^r to
-/// the 13th power is exact to 2^-58 there.
+/// e^x for |x| <= 700: x = k ln 2 + r, |r| <= ln 2 / 2; Taylor's series of e^r
+/// to the 13th power is exact to 2^-58 there.
 static double expDouble(double x) {
   constexpr double log2e = 0x1.71547652b82fep+0;
-  constexpr double ln2High = 0x1.62e42fee00000p-1, ln2Low = 0x1.a39ef35793c76p-33;
+  constexpr double ln2High = 0x1.62e42fee00000p-1,
+                   ln2Low = 0x1.a39ef35793c76p-33;
   double shifted = x * log2e;
   int k = int(shifted < 0 ? shifted - 0.5 : shifted + 0.5);
   double r = (x - k * ln2High) - k * ln2Low;
@@ -52,7 +55,8 @@ float log(float x) {
   // x = 2^e m, m in [sqrt 1/2, sqrt 2); log m = 2 atanh((m - 1) / (m + 1)).
   uint64_t bits = std::bit_cast<uint64_t>(double(x));
   int e = int(bits >> 52) - 1023;
-  double m = std::bit_cast<double>((bits & 0xfffffffffffff) | 0x3ff0000000000000);
+  double m =
+      std::bit_cast<double>((bits & 0xfffffffffffff) | 0x3ff0000000000000);
   if (m > 0x1.6a09e667f3bcdp+0)
     m *= 0.5, ++e;
   double t = (m - 1.0) / (m + 1.0), t2 = t * t;
@@ -149,13 +153,15 @@ static double reduce(float x, unsigned &quadrant) {
   // Bit i after the point (from 1) has weight 2^-i; m 2^(e-i) matters modulo 4
   // only for i > e - 2.
   int first = e - 2 > 0 ? e - 2 : 0; // bits skipped
-  auto word = [&](int at) { // 32 bits after the first `at` bits
-    uint64_t pair = uint64_t(twoOverPi[at / 32]) << 32 |
-                    (at / 32 + 1 < int(twoOverPi.size()) ? twoOverPi[at / 32 + 1] : 0);
+  auto word = [&](int at) {          // 32 bits after the first `at` bits
+    uint64_t pair =
+        uint64_t(twoOverPi[at / 32]) << 32 |
+        (at / 32 + 1 < int(twoOverPi.size()) ? twoOverPi[at / 32 + 1] : 0);
     return uint32_t(pair << (at % 32) >> 32);
   };
   unsigned __int128 window = (unsigned __int128)word(first) << 64 |
-                             uint64_t(word(first + 32)) << 32 | word(first + 64);
+                             uint64_t(word(first + 32)) << 32 |
+                             word(first + 64);
   // product / 2^(96 + first - e) is |x| * 2/pi modulo 4 (or all of it).
   unsigned __int128 product = window * m;
   int point = 96 + first - e;

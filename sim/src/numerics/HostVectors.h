@@ -17,7 +17,8 @@
 #define TESSERA_HOST_X86 1
 #define TESSERA_TARGET_V3 __attribute__((target("avx2,fma,bmi2,f16c")))
 #define TESSERA_TARGET_V4                                                      \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi2,f16c")))
+  __attribute__((                                                              \
+      target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi2,f16c")))
 #else
 #define TESSERA_HOST_X86 0
 #endif
@@ -33,8 +34,10 @@ inline HostVectors hostVectors() {
     __builtin_cpu_init();
     bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
               __builtin_cpu_supports("bmi2");
-    bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    bool v4 = v3 && __builtin_cpu_supports("avx512f") &&
+              __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512dq") &&
+              __builtin_cpu_supports("avx512vl");
     return v4 ? HostVectors::V4 : v3 ? HostVectors::V3 : HostVectors::Baseline;
   }();
   return level;

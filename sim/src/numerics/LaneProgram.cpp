@@ -51,14 +51,16 @@ static int32_t divide(int32_t a, int32_t b) {
 }
 
 #if TESSERA_HOST_X86
-TESSERA_TARGET_V3 static void fmaV3(const uint32_t *a, const uint32_t *b, const uint32_t *c,
-                                    uint32_t *dst, unsigned count) {
+TESSERA_TARGET_V3 static void fmaV3(const uint32_t *a, const uint32_t *b,
+                                    const uint32_t *c, uint32_t *dst,
+                                    unsigned count) {
   for (unsigned i = 0; i < count; ++i)
-    dst[i] = canonical(__builtin_fmaf(asFloat(a[i]), asFloat(b[i]), asFloat(c[i])));
+    dst[i] =
+        canonical(__builtin_fmaf(asFloat(a[i]), asFloat(b[i]), asFloat(c[i])));
 }
 #endif
-static void fma(const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *dst,
-                unsigned count) {
+static void fma(const uint32_t *a, const uint32_t *b, const uint32_t *c,
+                uint32_t *dst, unsigned count) {
 #if TESSERA_HOST_X86
   if (hostVectors() >= HostVectors::V3)
     return fmaV3(a, b, c, dst, count);
@@ -67,7 +69,8 @@ static void fma(const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_
     dst[i] = canonical(exactFma(asFloat(a[i]), asFloat(b[i]), asFloat(c[i])));
 }
 
-void runLaneProgram(const isa::MapProgram &program, LaneRegisters &regs, unsigned count) {
+void runLaneProgram(const isa::MapProgram &program, LaneRegisters &regs,
+                    unsigned count) {
   for (const isa::LaneInst &inst : program.ops) {
     const uint32_t *a = regs.value[inst.a].data();
     const uint32_t *b = regs.value[inst.b].data();
@@ -77,10 +80,11 @@ void runLaneProgram(const isa::MapProgram &program, LaneRegisters &regs, unsigne
       for (unsigned i = 0; i < count; ++i)
         dst[i] = f(i);
     };
-    auto floats = [&](auto f) __attribute__((always_inline)) { // f32 × f32 → f32
-      for (unsigned i = 0; i < count; ++i)
-        dst[i] = canonical(f(asFloat(a[i]), asFloat(b[i])));
-    };
+    auto floats = [&](auto f)
+                      __attribute__((always_inline)) { // f32 × f32 → f32
+                        for (unsigned i = 0; i < count; ++i)
+                          dst[i] = canonical(f(asFloat(a[i]), asFloat(b[i])));
+                      };
     auto unary = [&](auto f) __attribute__((always_inline)) { // f32 → f32
       for (unsigned i = 0; i < count; ++i)
         dst[i] = canonical(f(asFloat(a[i])));
@@ -212,10 +216,14 @@ void runLaneProgram(const isa::MapProgram &program, LaneRegisters &regs, unsigne
       each([&](unsigned i) { return toInteger(asFloat(a[i])); });
       break;
     case LaneOpcode::RNDBF16:
-      each([&](unsigned i) { return widenFloat(bf16Shape, narrowFloat(bf16Shape, a[i])); });
+      each([&](unsigned i) {
+        return widenFloat(bf16Shape, narrowFloat(bf16Shape, a[i]));
+      });
       break;
     case LaneOpcode::RNDF16:
-      each([&](unsigned i) { return widenFloat(f16Shape, narrowFloat(f16Shape, a[i])); });
+      each([&](unsigned i) {
+        return widenFloat(f16Shape, narrowFloat(f16Shape, a[i]));
+      });
       break;
     case LaneOpcode::DIVI:
       ints(divide);
@@ -262,7 +270,8 @@ void runLaneProgram(const isa::MapProgram &program, LaneRegisters &regs, unsigne
   }
 }
 
-Reduction::Reduction(isa::Reduce kind, bool isFloat) : kind(kind), isFloat(isFloat) {
+Reduction::Reduction(isa::Reduce kind, bool isFloat)
+    : kind(kind), isFloat(isFloat) {
   switch (kind) {
   case isa::Reduce::Min:
     identity = isFloat ? 0x7f800000 : 0x7fffffff;

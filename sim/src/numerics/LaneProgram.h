@@ -25,7 +25,8 @@ struct LaneRegisters {
 
 /// Runs the program over the first `count` lanes; the inputs are in registers
 /// 0, 1, …
-void runLaneProgram(const isa::MapProgram &program, LaneRegisters &regs, unsigned count);
+void runLaneProgram(const isa::MapProgram &program, LaneRegisters &regs,
+                    unsigned count);
 
 /// A reduction in the order that the ISA fixes: value j goes to partial result
 /// j mod 64, then a binary tree of neighbours.

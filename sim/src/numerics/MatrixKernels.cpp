@@ -15,7 +15,9 @@ namespace tessera::sim {
 
 namespace {
 struct SoftFma {
-  float operator()(float a, float b, float c) const { return exactFma(a, b, c); }
+  float operator()(float a, float b, float c) const {
+    return exactFma(a, b, c);
+  }
 };
 struct HostFma {
   TESSERA_ALWAYS_INLINE float operator()(float a, float b, float c) const {
@@ -23,7 +25,8 @@ struct HostFma {
   }
 };
 struct WrapFma {
-  TESSERA_ALWAYS_INLINE uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
+  TESSERA_ALWAYS_INLINE uint32_t operator()(uint32_t a, uint32_t b,
+                                            uint32_t c) const {
     return a * b + c;
   }
 };
@@ -31,8 +34,8 @@ struct WrapFma {
 
 /// Blocks of columns stay in registers while k runs.
 template <typename T, typename Fma>
-TESSERA_ALWAYS_INLINE static void multiply(const MatrixShape &s, const T *a, const T *b,
-                                           T *acc, Fma fma) {
+TESSERA_ALWAYS_INLINE static void multiply(const MatrixShape &s, const T *a,
+                                           const T *b, T *acc, Fma fma) {
   constexpr size_t block = 32;
   for (size_t m = 0; m < s.m; ++m) {
     const T *row = a + m * s.k;
@@ -68,20 +71,21 @@ TESSERA_ALWAYS_INLINE static void multiply(const MatrixShape &s, const T *a, con
   }
 }
 
-static void floatPortable(const MatrixShape &s, const float *a, const float *b, float *acc) {
+static void floatPortable(const MatrixShape &s, const float *a, const float *b,
+                          float *acc) {
   multiply(s, a, b, acc, SoftFma());
 }
-static void integerPortable(const MatrixShape &s, const uint32_t *a, const uint32_t *b,
-                            uint32_t *acc) {
+static void integerPortable(const MatrixShape &s, const uint32_t *a,
+                            const uint32_t *b, uint32_t *acc) {
   multiply(s, a, b, acc, WrapFma());
 }
 #if TESSERA_HOST_X86
-TESSERA_TARGET_V3 static void floatV3(const MatrixShape &s, const float *a, const float *b,
-                                      float *acc) {
+TESSERA_TARGET_V3 static void floatV3(const MatrixShape &s, const float *a,
+                                      const float *b, float *acc) {
   multiply(s, a, b, acc, HostFma());
 }
-TESSERA_TARGET_V4 static void floatV4(const MatrixShape &s, const float *a, const float *b,
-                                      float *acc) {
+TESSERA_TARGET_V4 static void floatV4(const MatrixShape &s, const float *a,
+                                      const float *b, float *acc) {
   multiply(s, a, b, acc, HostFma());
 }
 TESSERA_TARGET_V3 static void integerV3(const MatrixShape &s, const uint32_t *a,
@@ -101,7 +105,8 @@ std::vector<FloatKernel> floatKernels() {
   return kernels;
 }
 
-void multiplyFloat(const MatrixShape &shape, const float *a, const float *b, float *acc) {
+void multiplyFloat(const MatrixShape &shape, const float *a, const float *b,
+                   float *acc) {
   static const FloatKernel kernel = floatKernels().back();
   kernel(shape, a, b, acc);
   for (size_t i = 0; i < shape.m * shape.n; ++i)
@@ -109,8 +114,8 @@ void multiplyFloat(const MatrixShape &shape, const float *a, const float *b, flo
       acc[i] = asFloat(canonicalNan);
 }
 
-void multiplyInteger(const MatrixShape &shape, const uint32_t *a, const uint32_t *b,
-                     uint32_t *acc) {
+void multiplyInteger(const MatrixShape &shape, const uint32_t *a,
+                     const uint32_t *b, uint32_t *acc) {
 #if TESSERA_HOST_X86
   if (hostVectors() >= HostVectors::V3)
     return integerV3(shape, a, b, acc);

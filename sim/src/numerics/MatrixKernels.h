@@ -25,13 +25,15 @@ struct MatrixShape {
 };
 
 /// Float operands, already widened to f32. NaN results are canonical.
-void multiplyFloat(const MatrixShape &shape, const float *a, const float *b, float *acc);
+void multiplyFloat(const MatrixShape &shape, const float *a, const float *b,
+                   float *acc);
 /// Integer operands, already widened to i32; wraps.
-void multiplyInteger(const MatrixShape &shape, const uint32_t *a, const uint32_t *b,
-                     uint32_t *acc);
+void multiplyInteger(const MatrixShape &shape, const uint32_t *a,
+                     const uint32_t *b, uint32_t *acc);
 
 /// The variants of multiplyFloat that this host can run; for tests.
-using FloatKernel = void (*)(const MatrixShape &, const float *, const float *, float *);
+using FloatKernel = void (*)(const MatrixShape &, const float *, const float *,
+                             float *);
 std::vector<FloatKernel> floatKernels();
 
 } // namespace tessera::sim

@@ -33,13 +33,13 @@ TEST(CommandProcessor, WarmDispatchBreakdown) {
   Machine m;
   m.run(shortKernel());
   DispatchRecord r = m.run(shortKernel());
-  // dispatch 20; kernel record: 1 + 20 + 4 + 1 over NoC, DRAM, bus, NoC; 1 to the
-  // core; one burst of code 26; then 2 instructions, 1 back, signal 10.
+  // dispatch 20; kernel record: 1 + 20 + 4 + 1 over NoC, DRAM, bus, NoC; 1 to
+  // the core; one burst of code 26; then 2 instructions, 1 back, signal 10.
   EXPECT_EQ(r.runCycle - r.startCycle, 20 + 26 + 1 + 26u);
   EXPECT_EQ(r.haltCycle - r.runCycle, 2u);
   EXPECT_EQ(r.endCycle - r.haltCycle, 1 + 10u);
-  // From the ring in host memory: fetch 20, request 1 + 500 ns there, 500 ns and
-  // 2 ns of data back, 1; decode 10.
+  // From the ring in host memory: fetch 20, request 1 + 500 ns there, 500 ns
+  // and 2 ns of data back, 1; decode 10.
   EXPECT_EQ(r.startCycle - r.fetchCycle, 20 + 1 + 1000 + 2 + 1 + 10u);
 }
 
@@ -63,12 +63,11 @@ TEST(CommandProcessor, CopyAndFill) {
   m.submit(packet(fill));
   m.settle();
   EXPECT_EQ(m.read<uint8_t>(copy.destination, data.size()), data);
-  EXPECT_EQ(m.read<uint32_t>(fill.destination, 51),
-            [] {
-              std::vector<uint32_t> v(51, 0x01020304);
-              v[50] = 0;
-              return v;
-            }());
+  EXPECT_EQ(m.read<uint32_t>(fill.destination, 51), [] {
+    std::vector<uint32_t> v(51, 0x01020304);
+    v[50] = 0;
+    return v;
+  }());
   EXPECT_EQ(m.semaphore(2), 5u);
   EXPECT_EQ(m.semaphore(3), 1u);
   EXPECT_EQ(m.queueRegister(isa::mmio::queueDone), 2u);
@@ -103,15 +102,18 @@ TEST(CommandProcessor, BarrierFlagWaitsAndHoldsBack) {
   isa::SignalPacket signal;
   signal.completion = {6, 1};
   m.submit(packet(signal, isa::packetBarrier));
-  signal.completion = {4, 1}; // would release the copy, but is behind the barrier
+  signal.completion = {4,
+                       1}; // would release the copy, but is behind the barrier
   m.submit(packet(signal));
   m.settle();
   EXPECT_EQ(m.semaphore(5), 0u);
   EXPECT_EQ(m.semaphore(6), 0u);
   auto lines = m.device.explainWaits();
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_NE(lines[0].find("waits for semaphore 4 >= 1 (it is 0)"), std::string::npos);
-  EXPECT_NE(lines[1].find("waits for the packets before it"), std::string::npos);
+  EXPECT_NE(lines[0].find("waits for semaphore 4 >= 1 (it is 0)"),
+            std::string::npos);
+  EXPECT_NE(lines[1].find("waits for the packets before it"),
+            std::string::npos);
   // The host releases it.
   ASSERT_TRUE(m.device.mmioWrite(isa::mmio::semaphoreBase + 8 * 7, 1).ok());
   EXPECT_EQ(m.semaphore(7), 1u);
@@ -210,7 +212,8 @@ TEST(CommandProcessor, UnpublishedPacketsWaitForTheirDoorbell) {
   m.submit(packet(signal), false);
   // A doorbell beyond what is published: the second slot is still invalid.
   ASSERT_TRUE(
-      m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueDoorbell, 1).ok());
+      m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueDoorbell, 1)
+          .ok());
   m.settle();
   EXPECT_EQ(m.semaphore(4), 1u);
   EXPECT_EQ(m.queueRegister(isa::mmio::queueRead), 1u);
@@ -220,7 +223,8 @@ TEST(CommandProcessor, UnpublishedPacketsWaitForTheirDoorbell) {
   EXPECT_EQ(m.semaphore(4), 2u);
   // A stale doorbell runs nothing twice.
   ASSERT_TRUE(
-      m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueDoorbell, 0).ok());
+      m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueDoorbell, 0)
+          .ok());
   m.settle();
   EXPECT_EQ(m.fault(), FaultCause::None);
   EXPECT_EQ(m.queueRegister(isa::mmio::queueDone), 2u);
@@ -247,8 +251,12 @@ TEST(CommandProcessor, FaultStopsTheQueueAndNothingBehindRuns) {
   EXPECT_EQ(m.queueRegister(isa::mmio::faultAddress), 7u);
   EXPECT_EQ(m.queueRegister(isa::mmio::queueDone), 1u);
   // Stopped and started, it works again, from index 0.
-  ASSERT_TRUE(m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueEnable, 0).ok());
-  ASSERT_TRUE(m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueEnable, 1).ok());
+  ASSERT_TRUE(
+      m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueEnable, 0)
+          .ok());
+  ASSERT_TRUE(
+      m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueEnable, 1)
+          .ok());
   m.published = 0;
   m.run(shortKernel());
   EXPECT_EQ(m.fault(), FaultCause::None);
@@ -299,8 +307,12 @@ TEST(CommandProcessor, PageProtection) {
   leaf(10, false, false, false);
   leaf(11, true, true, true);
   auto faultOf = [&](decltype(isa::Packet::body) body) {
-    EXPECT_TRUE(m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueEnable, 0).ok());
-    EXPECT_TRUE(m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueEnable, 1).ok());
+    EXPECT_TRUE(
+        m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueEnable, 0)
+            .ok());
+    EXPECT_TRUE(
+        m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueEnable, 1)
+            .ok());
     m.published = 0;
     m.submit(packet(body));
     m.settle();
@@ -312,7 +324,8 @@ TEST(CommandProcessor, PageProtection) {
   EXPECT_EQ(faultOf(fill), FaultCause::ProtectionFault);
   fill.destination = 11ull << 21;
   EXPECT_EQ(faultOf(fill), FaultCause::PoisonedPage);
-  EXPECT_EQ(faultOf(m.place(shortKernel(), 10ull << 21)), FaultCause::ProtectionFault);
+  EXPECT_EQ(faultOf(m.place(shortKernel(), 10ull << 21)),
+            FaultCause::ProtectionFault);
   // Made writable again, the cached translation is dropped.
   leaf(10, true, true, false);
   fill.destination = 10ull << 21;
@@ -326,11 +339,15 @@ TEST(CommandProcessor, RectangleOfCores) {
   // Each core stores its index to its own place.
   Kernel k;
   k.td(0, tensor(isa::Space::Spm, NumericFormat::I32, {1}, 0));
-  k.td(1, tensor(isa::Space::Global, NumericFormat::I32, {1}, Machine::dataArea));
+  k.td(1,
+       tensor(isa::Space::Global, NumericFormat::I32, {1}, Machine::dataArea));
   k.add(Opcode::COREID, {{isa::coreid::rd, 1}});
-  k.add(Opcode::MULI, {{isa::muli::rd, 2}, {isa::muli::ra, 1}, {isa::muli::imm, 256}});
-  k.add(Opcode::TDADD, {{isa::td_add::td, 1}, {isa::td_add::src, 1}, {isa::td_add::ra, 2}});
-  k.add(Opcode::FILL, {{isa::fill::dst, 0}, {isa::fill::value, 9}}, {}, {{0, 1}});
+  k.add(Opcode::MULI,
+        {{isa::muli::rd, 2}, {isa::muli::ra, 1}, {isa::muli::imm, 256}});
+  k.add(Opcode::TDADD,
+        {{isa::td_add::td, 1}, {isa::td_add::src, 1}, {isa::td_add::ra, 2}});
+  k.add(Opcode::FILL, {{isa::fill::dst, 0}, {isa::fill::value, 9}}, {},
+        {{0, 1}});
   k.store(1, 0, {{0, 1}});
   k.halt();
   isa::DispatchPacket d = m.place(k);
@@ -353,12 +370,16 @@ TEST(CommandProcessor, RegistersRefuseNonsense) {
   Machine m;
   EXPECT_EQ(m.device.mmioWrite(0x20, 1).code(), StatusCode::BusError);
   EXPECT_EQ(m.device.mmioRead(3).status().code(), StatusCode::BusError);
-  EXPECT_EQ(m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueSize, 3).code(),
-            StatusCode::InvalidArgument);
-  EXPECT_EQ(m.device.mmioWrite(isa::mmio::semaphoreBase, 1).code(), StatusCode::BusError);
-  std::vector<std::byte> data(16);
-  EXPECT_EQ(m.device.readMemory(isa::PhysicalSpace::Dram, (1ull << 28) - 8, data).code(),
+  EXPECT_EQ(
+      m.device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueSize, 3).code(),
+      StatusCode::InvalidArgument);
+  EXPECT_EQ(m.device.mmioWrite(isa::mmio::semaphoreBase, 1).code(),
             StatusCode::BusError);
+  std::vector<std::byte> data(16);
+  EXPECT_EQ(
+      m.device.readMemory(isa::PhysicalSpace::Dram, (1ull << 28) - 8, data)
+          .code(),
+      StatusCode::BusError);
   EXPECT_EQ(m.device.armSemaphore(0, 1).code(), StatusCode::InvalidArgument);
 }
 

@@ -1,4 +1,5 @@
-//===- EngineTest.cpp - Timing rules of matrix, vector and DMA engines -*- C++ -*-===//
+//===- EngineTest.cpp - Timing rules of matrix, vector and DMA engines -*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,15 +19,18 @@ using isa::Queue;
 using isa::Space;
 using isa::mmio::FaultCause;
 
-static uint16_t bf16(float value) { return uint16_t(std::bit_cast<uint32_t>(value) >> 16); }
+static uint16_t bf16(float value) {
+  return uint16_t(std::bit_cast<uint32_t>(value) >> 16);
+}
 
 //===----------------------------------------------------------------------===//
 // Matrix
 //===----------------------------------------------------------------------===//
 
 /// One mma of M×K×N, alone; its cycles from being taken to completion.
-static uint64_t mmaCycles(Machine &m, NumericFormat format, uint32_t rows, uint32_t depth,
-                          uint32_t columns, bool byColumn = false) {
+static uint64_t mmaCycles(Machine &m, NumericFormat format, uint32_t rows,
+                          uint32_t depth, uint32_t columns,
+                          bool byColumn = false) {
   Kernel k;
   NumericFormat sum = isFloat(format) ? NumericFormat::F32 : NumericFormat::I32;
   k.td(0, tensor(Space::Acc, sum, {rows, columns}, 0));
@@ -57,18 +61,22 @@ TEST(Matrix, WholeProduct) {
     uint64_t rho;
   };
   // f32 runs at half rate: two cycles a row, weights of 4 bytes load in 2 R.
-  for (Rate r : {Rate{NumericFormat::BF16, 8, 8, 1}, Rate{NumericFormat::I8, 16, 8, 1},
-                 Rate{NumericFormat::F32, 8, 16, 2}})
+  for (Rate r :
+       {Rate{NumericFormat::BF16, 8, 8, 1}, Rate{NumericFormat::I8, 16, 8, 1},
+        Rate{NumericFormat::F32, 8, 16, 2}})
     for (uint32_t rows : {1u, 4u, 8u, 9u, 12u, 33u})
       for (uint32_t depth : {8u, 16u, 40u})
         for (uint32_t columns : {8u, 24u}) {
-          uint64_t kb = (depth + r.blockRows - 1) / r.blockRows, nb = (columns + 7) / 8;
+          uint64_t kb = (depth + r.blockRows - 1) / r.blockRows,
+                   nb = (columns + 7) / 8;
           uint64_t stream = r.rho * rows, h = 8 + 1;
-          uint64_t inner = std::max({stream, r.load, h}), outer = std::max(stream, r.load);
-          uint64_t expected = r.load + nb * (kb - 1) * inner + (nb - 1) * outer + stream + 8 +
-                              8 - 2 + 1;
+          uint64_t inner = std::max({stream, r.load, h}),
+                   outer = std::max(stream, r.load);
+          uint64_t expected = r.load + nb * (kb - 1) * inner +
+                              (nb - 1) * outer + stream + 8 + 8 - 2 + 1;
           EXPECT_EQ(mmaCycles(m, r.format, rows, depth, columns), expected)
-              << formatName(r.format) << " " << rows << "x" << depth << "x" << columns;
+              << formatName(r.format) << " " << rows << "x" << depth << "x"
+              << columns;
         }
 }
 
@@ -77,7 +85,8 @@ TEST(Matrix, WeightsByColumnLoadInCCycles) {
   arch.matrix.rows = 4;
   arch.matrix.cols = 16;
   Machine m(arch);
-  // L = R = 4 from the top, L = C = 16 through the side; M = 2, R + C - 2 + F = 19.
+  // L = R = 4 from the top, L = C = 16 through the side; M = 2, R + C - 2 + F
+  // = 19.
   EXPECT_EQ(mmaCycles(m, NumericFormat::BF16, 2, 4, 16), 4 + 2 + 19u);
   EXPECT_EQ(mmaCycles(m, NumericFormat::BF16, 2, 4, 16, true), 16 + 2 + 19u);
 }
@@ -132,9 +141,12 @@ TEST(Matrix, ResultsUnderWayAreSeenByTheNextProduct) {
   k.td(0, tensor(Space::Acc, NumericFormat::F32, {1, 8}, 0));
   k.td(1, tensor(Space::Spm, NumericFormat::BF16, {1, 8}, 0));
   k.td(2, tensor(Space::Spm, NumericFormat::BF16, {8, 8}, 64));
-  k.td(3, tensor(Space::Global, NumericFormat::BF16, {1, 8}, Machine::dataArea));
-  k.td(4, tensor(Space::Global, NumericFormat::BF16, {8, 8}, Machine::dataArea + 64));
-  k.td(5, tensor(Space::Global, NumericFormat::F32, {1, 8}, Machine::dataArea + 4096));
+  k.td(3,
+       tensor(Space::Global, NumericFormat::BF16, {1, 8}, Machine::dataArea));
+  k.td(4, tensor(Space::Global, NumericFormat::BF16, {8, 8},
+                 Machine::dataArea + 64));
+  k.td(5, tensor(Space::Global, NumericFormat::F32, {1, 8},
+                 Machine::dataArea + 4096));
   k.load(1, 3);
   k.load(2, 4, {}, {{0, 1}});
   k.mma(0, 1, 2, false, {{0, 1}});
@@ -143,7 +155,8 @@ TEST(Matrix, ResultsUnderWayAreSeenByTheNextProduct) {
   k.store(5, 0, {{1, 1}});
   k.halt();
   DispatchRecord r = m.run(k);
-  EXPECT_EQ(m.read<float>(Machine::dataArea + 4096, 8), std::vector<float>(8, 48.0f));
+  EXPECT_EQ(m.read<float>(Machine::dataArea + 4096, 8),
+            std::vector<float>(8, 48.0f));
   EXPECT_EQ(r.macs, 3 * 64u);
 }
 
@@ -163,8 +176,10 @@ TEST(Matrix, ComputesWhatItSays) {
   k.td(1, tensor(Space::Spm, NumericFormat::I8, {M, K}, 128));
   k.td(2, tensor(Space::Spm, NumericFormat::I8, {N, K}, 8192));
   k.td(3, tensor(Space::Global, NumericFormat::I8, {M, K}, Machine::dataArea));
-  k.td(4, tensor(Space::Global, NumericFormat::I8, {N, K}, Machine::dataArea + 1024));
-  k.td(5, tensor(Space::Global, NumericFormat::I32, {M, N}, Machine::dataArea + 4096));
+  k.td(4, tensor(Space::Global, NumericFormat::I8, {N, K},
+                 Machine::dataArea + 1024));
+  k.td(5, tensor(Space::Global, NumericFormat::I32, {M, N},
+                 Machine::dataArea + 4096));
   k.load(1, 3);
   k.load(2, 4, {}, {{0, 1}});
   k.mma(0, 1, 2, false, {{0, 1}}, {{1, 1}}, true);
@@ -191,13 +206,15 @@ TEST(Matrix, ConvolutionThroughOverlappingStrides) {
   m.write(Machine::dataArea + 64, ones);
   Kernel k;
   k.td(0, tensor(Space::Acc, NumericFormat::F32, {2, 2, 1}, 0));
-  isa::Descriptor windows = tensor(Space::Spm, NumericFormat::F32, {2, 2, 3, 3}, 0);
+  isa::Descriptor windows =
+      tensor(Space::Spm, NumericFormat::F32, {2, 2, 3, 3}, 0);
   windows.strides = {4, 1, 4, 1};
   k.td(1, windows);
   k.td(2, tensor(Space::Spm, NumericFormat::F32, {9, 1}, 64));
   k.td(3, tensor(Space::Spm, NumericFormat::F32, {25}, 0));
   k.td(4, tensor(Space::Global, NumericFormat::F32, {25}, Machine::dataArea));
-  k.td(5, tensor(Space::Global, NumericFormat::F32, {2, 2, 1}, Machine::dataArea + 4096));
+  k.td(5, tensor(Space::Global, NumericFormat::F32, {2, 2, 1},
+                 Machine::dataArea + 4096));
   k.load(3, 4, {}, {{0, 1}});
   k.mma(0, 1, 2, false, {{0, 1}}, {{1, 1}});
   k.program.back().fields[isa::mma::m_dims] = 3;
@@ -231,8 +248,8 @@ TEST(Vector, GroupsTimesSlowestUnitPlusLatency) {
     uint64_t occupied;
   };
   // 8 lanes, 1 ALU slot, 2 SFU lanes: an SFU operation takes 4 cycles a group.
-  for (Case c : {Case{8, 1, 0, 1}, Case{9, 1, 0, 2}, Case{64, 3, 0, 24}, Case{64, 3, 1, 32},
-                 Case{16, 0, 0, 2}}) {
+  for (Case c : {Case{8, 1, 0, 1}, Case{9, 1, 0, 2}, Case{64, 3, 0, 24},
+                 Case{64, 3, 1, 32}, Case{16, 0, 0, 2}}) {
     Machine m;
     Kernel k;
     k.maps.push_back(addOne(c.alu, c.sfu));
@@ -273,8 +290,10 @@ TEST(Vector, ReductionAddsItsTree) {
   k.maps.push_back(addOne(1));
   k.td(0, tensor(Space::Spm, NumericFormat::F32, {2, 100}, 0));
   k.td(1, tensor(Space::Spm, NumericFormat::F32, {2, 1}, 4096));
-  k.td(2, tensor(Space::Global, NumericFormat::F32, {2, 100}, Machine::dataArea));
-  k.td(3, tensor(Space::Global, NumericFormat::F32, {2, 1}, Machine::dataArea + 4096));
+  k.td(2,
+       tensor(Space::Global, NumericFormat::F32, {2, 100}, Machine::dataArea));
+  k.td(3, tensor(Space::Global, NumericFormat::F32, {2, 1},
+                 Machine::dataArea + 4096));
   k.load(0, 2, {}, {{0, 1}});
   k.map(0, 1, {0}, {{0, 1}}, {{1, 1}});
   k.program.back().fields[isa::map::reduce] = int64_t(isa::Reduce::Sum);
@@ -284,15 +303,17 @@ TEST(Vector, ReductionAddsItsTree) {
   m.run(k);
   EXPECT_EQ(m.span(5).end - m.span(5).begin, 25 + 8 + 6u);
   // Sums of 2 … 101 and 102 … 201.
-  EXPECT_EQ(m.read<float>(Machine::dataArea + 4096, 2), (std::vector<float>{5150, 15150}));
+  EXPECT_EQ(m.read<float>(Machine::dataArea + 4096, 2),
+            (std::vector<float>{5150, 15150}));
 }
 
 TEST(Vector, BankConflictsAreCounted) {
   Machine m;
   Kernel k;
   k.maps.push_back(addOne(1));
-  // 16 banks of 16 bytes: a stride of 256 bytes stays in one bank, so each group
-  // of 8 lanes takes 8 cycles on a single read port's turn: ceil(8 / 3 ports).
+  // 16 banks of 16 bytes: a stride of 256 bytes stays in one bank, so each
+  // group of 8 lanes takes 8 cycles on a single read port's turn: ceil(8 / 3
+  // ports).
   isa::Descriptor column = tensor(Space::Spm, NumericFormat::F32, {16}, 0);
   column.strides[0] = 64;
   k.td(0, column);
@@ -312,7 +333,8 @@ TEST(Vector, BankConflictsAreCounted) {
 
 /// A kernel that warms the translations, then runs `body`; the first
 /// instruction of the body is at pc 4.
-static Kernel warmed(const isa::Descriptor &local, const isa::Descriptor &global,
+static Kernel warmed(const isa::Descriptor &local,
+                     const isa::Descriptor &global,
                      const std::function<void(Kernel &)> &body) {
   Kernel k;
   k.td(0, local);
@@ -327,14 +349,15 @@ static Kernel warmed(const isa::Descriptor &local, const isa::Descriptor &global
 TEST(Dma, LoadStream) {
   Machine m;
   // 256 bytes: 4 bursts, one issued a cycle. A burst issued at t: 1 cycle over
-  // the NoC, 20 to the data, 4 on the bus, 1 back, 1 into the scratchpad: t + 27.
-  // The bus is the bottleneck: 4 cycles for each further burst.
-  m.run(warmed(tensor(Space::Spm, NumericFormat::F32, {64}, 0),
-               tensor(Space::Global, NumericFormat::F32, {64}, Machine::dataArea),
-               [](Kernel &k) {
-                 k.load(0, 1, {{1, 1}});
-                 k.load(0, 1);
-               }));
+  // the NoC, 20 to the data, 4 on the bus, 1 back, 1 into the scratchpad: t
+  // + 27. The bus is the bottleneck: 4 cycles for each further burst.
+  m.run(
+      warmed(tensor(Space::Spm, NumericFormat::F32, {64}, 0),
+             tensor(Space::Global, NumericFormat::F32, {64}, Machine::dataArea),
+             [](Kernel &k) {
+               k.load(0, 1, {{1, 1}});
+               k.load(0, 1);
+             }));
   Span first = m.span(4), second = m.span(5);
   EXPECT_EQ(first.end - first.begin, 27 + 3 * 4u);
   // The next load's bursts follow at once, and so does its data.
@@ -345,18 +368,21 @@ TEST(Dma, LoadStream) {
 TEST(Dma, BurstsDoNotCrossBoundaries) {
   Machine m;
   // 64 bytes at an offset of 32 touch two aligned bursts.
-  m.run(warmed(tensor(Space::Spm, NumericFormat::F32, {16}, 0),
-               tensor(Space::Global, NumericFormat::F32, {16}, Machine::dataArea + 32),
-               [](Kernel &k) { k.load(0, 1, {{1, 1}}); }));
+  m.run(warmed(
+      tensor(Space::Spm, NumericFormat::F32, {16}, 0),
+      tensor(Space::Global, NumericFormat::F32, {16}, Machine::dataArea + 32),
+      [](Kernel &k) { k.load(0, 1, {{1, 1}}); }));
   EXPECT_EQ(m.span(4).end - m.span(4).begin, 27 + 4u);
 }
 
 TEST(Dma, EachShortRowCostsAWholeAtom) {
   Machine m;
-  isa::Descriptor rows = tensor(Space::Global, NumericFormat::F32, {8, 1}, Machine::dataArea);
+  isa::Descriptor rows =
+      tensor(Space::Global, NumericFormat::F32, {8, 1}, Machine::dataArea);
   rows.strides[0] = 64;
-  DispatchRecord r = m.run(warmed(tensor(Space::Spm, NumericFormat::F32, {8, 1}, 0), rows,
-                                  [](Kernel &k) { k.load(0, 1, {{1, 1}}); }));
+  DispatchRecord r =
+      m.run(warmed(tensor(Space::Spm, NumericFormat::F32, {8, 1}, 0), rows,
+                   [](Kernel &k) { k.load(0, 1, {{1, 1}}); }));
   EXPECT_EQ(m.span(4).end - m.span(4).begin, 27 + 7 * 4u);
   // Two loads of 8 atoms; text of 144 bytes in 3; two descriptors in 4.
   EXPECT_EQ(r.dramBytesWritten, 8 * 64u);
@@ -369,21 +395,22 @@ TEST(Dma, OutstandingBurstsAreLimited) {
   Machine m(arch);
   // Bursts 1, 2 at t, t + 1 return at t + 26, t + 30; 3 and 4 take their places
   // and return at t + 52, t + 56; plus one cycle into the scratchpad.
-  m.run(warmed(tensor(Space::Spm, NumericFormat::F32, {64}, 0),
-               tensor(Space::Global, NumericFormat::F32, {64}, Machine::dataArea),
-               [](Kernel &k) { k.load(0, 1, {{1, 1}}); }));
+  m.run(
+      warmed(tensor(Space::Spm, NumericFormat::F32, {64}, 0),
+             tensor(Space::Global, NumericFormat::F32, {64}, Machine::dataArea),
+             [](Kernel &k) { k.load(0, 1, {{1, 1}}); }));
   EXPECT_EQ(m.span(4).end - m.span(4).begin, 57u);
 }
 
 TEST(Dma, StoreCompletesWhenAcknowledgedAndFenceWaits) {
   Machine m;
-  DispatchRecord r =
-      m.run(warmed(tensor(Space::Spm, NumericFormat::F32, {16}, 0),
-                   tensor(Space::Global, NumericFormat::F32, {16}, Machine::dataArea),
-                   [](Kernel &k) {
-                     k.store(1, 0, {{1, 1}});
-                     k.add(Opcode::FENCE);
-                   }));
+  DispatchRecord r = m.run(
+      warmed(tensor(Space::Spm, NumericFormat::F32, {16}, 0),
+             tensor(Space::Global, NumericFormat::F32, {16}, Machine::dataArea),
+             [](Kernel &k) {
+               k.store(1, 0, {{1, 1}});
+               k.add(Opcode::FENCE);
+             }));
   // 1 over the NoC, 16 to the bank, 4 on the bus, 1 back.
   EXPECT_EQ(m.span(4).end - m.span(4).begin, 22u);
   // The fence is done in the cycle of the acknowledgement; then the halt.
@@ -392,13 +419,15 @@ TEST(Dma, StoreCompletesWhenAcknowledgedAndFenceWaits) {
 
 TEST(Dma, FillTakesABurstPerCycle) {
   Machine m;
-  m.run(warmed(tensor(Space::Spm, NumericFormat::F32, {40}, 0),
-               tensor(Space::Global, NumericFormat::F32, {40}, Machine::dataArea),
-               [](Kernel &k) {
-                 k.add(Opcode::FILL, {{isa::fill::dst, 0}, {isa::fill::value, 0x40000000}},
-                       {{1, 1}}, {{2, 1}});
-                 k.store(1, 0, {{2, 1}});
-               }));
+  m.run(
+      warmed(tensor(Space::Spm, NumericFormat::F32, {40}, 0),
+             tensor(Space::Global, NumericFormat::F32, {40}, Machine::dataArea),
+             [](Kernel &k) {
+               k.add(Opcode::FILL,
+                     {{isa::fill::dst, 0}, {isa::fill::value, 0x40000000}},
+                     {{1, 1}}, {{2, 1}});
+               k.store(1, 0, {{2, 1}});
+             }));
   EXPECT_EQ(m.span(4).end - m.span(4).begin, 3u); // 160 bytes
   EXPECT_EQ(m.read<float>(Machine::dataArea, 40), std::vector<float>(40, 2.0f));
 }
@@ -415,7 +444,8 @@ TEST(Dma, TransposesByStrides) {
   Kernel k;
   k.td(0, tensor(Space::Spm, NumericFormat::BF16, {4, 3}, 256));
   k.td(1, transposed);
-  k.td(2, tensor(Space::Global, NumericFormat::BF16, {4, 3}, Machine::dataArea + 4096));
+  k.td(2, tensor(Space::Global, NumericFormat::BF16, {4, 3},
+                 Machine::dataArea + 4096));
   k.load(0, 1, {}, {{0, 1}});
   k.store(2, 0, {{0, 1}});
   k.halt();
@@ -431,7 +461,8 @@ TEST(Dma, NibblesKeepTheirNeighbours) {
   Kernel k;
   k.td(0, tensor(Space::Spm, NumericFormat::I4, {5}, 0));
   k.td(1, tensor(Space::Global, NumericFormat::I4, {5}, Machine::dataArea));
-  k.td(2, tensor(Space::Global, NumericFormat::I4, {5}, Machine::dataArea + 64));
+  k.td(2,
+       tensor(Space::Global, NumericFormat::I4, {5}, Machine::dataArea + 64));
   k.load(0, 1, {}, {{0, 1}});
   k.store(2, 0, {{0, 1}});
   k.halt();
@@ -441,7 +472,8 @@ TEST(Dma, NibblesKeepTheirNeighbours) {
 }
 
 /// Runs one engine instruction at pc 3 with the given descriptors.
-static FaultCause engineFault(isa::Descriptor t0, isa::Descriptor t1, isa::Descriptor t2,
+static FaultCause engineFault(isa::Descriptor t0, isa::Descriptor t1,
+                              isa::Descriptor t2,
                               const std::function<void(Kernel &)> &body) {
   Machine m;
   Kernel k;
@@ -466,7 +498,8 @@ TEST(Engines, FaultsAreExact) {
   auto acc = tensor(Space::Acc, NumericFormat::F32, {4, 4}, 0);
   auto farAcc = tensor(Space::Acc, NumericFormat::F32, {4, 4}, 16384);
   auto mat = tensor(Space::Spm, NumericFormat::BF16, {4, 4}, 0);
-  auto dram = tensor(Space::Global, NumericFormat::F32, {16}, Machine::dataArea);
+  auto dram =
+      tensor(Space::Global, NumericFormat::F32, {16}, Machine::dataArea);
   auto unmapped = tensor(Space::Global, NumericFormat::F32, {16}, 1ull << 40);
   auto broadcast = spm;
   broadcast.strides[0] = 0;
@@ -478,12 +511,14 @@ TEST(Engines, FaultsAreExact) {
   EXPECT_EQ(engineFault(odd, dram, spm, load), FaultCause::Misaligned);
   EXPECT_EQ(engineFault(spm, unmapped, spm, load), FaultCause::PageFault);
   EXPECT_EQ(engineFault(spm, unmapped, spm, store), FaultCause::PageFault);
-  EXPECT_EQ(engineFault(broadcast, dram, spm, load), FaultCause::IllegalDescriptor);
+  EXPECT_EQ(engineFault(broadcast, dram, spm, load),
+            FaultCause::IllegalDescriptor);
   EXPECT_EQ(engineFault(spm, spm, spm, load), FaultCause::IllegalDescriptor);
   EXPECT_EQ(engineFault(farAcc, mat, mat, mma), FaultCause::AccOutOfBounds);
   EXPECT_EQ(engineFault(acc, mat, spm, mma), FaultCause::IllegalDescriptor);
   EXPECT_EQ(engineFault(spm, far, spm, map), FaultCause::SpmOutOfBounds);
-  EXPECT_EQ(engineFault(spm, broadcast, spm, map), FaultCause::IllegalDescriptor);
+  EXPECT_EQ(engineFault(spm, broadcast, spm, map),
+            FaultCause::IllegalDescriptor);
   EXPECT_EQ(engineFault(spm, spm, spm, [](Kernel &k) { k.map(7, 1, {0}); }),
             FaultCause::MapIndex);
 }

@@ -1,4 +1,5 @@
-//===- NumericsTest.cpp - Formats, functions, multiply-add, reductions -*- C++ -*-===//
+//===- NumericsTest.cpp - Formats, functions, multiply-add, reductions -*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,9 +24,12 @@ namespace tessera::sim::test {
 // Formats
 //===----------------------------------------------------------------------===//
 
-static constexpr SmallFloat shapes[] = {bf16Shape, f16Shape, e4m3Shape, e5m2Shape};
+static constexpr SmallFloat shapes[] = {bf16Shape, f16Shape, e4m3Shape,
+                                        e5m2Shape};
 
-static unsigned width(SmallFloat s) { return 1 + s.exponentBits + s.mantissaBits; }
+static unsigned width(SmallFloat s) {
+  return 1 + s.exponentBits + s.mantissaBits;
+}
 
 TEST(Formats, WideningThenNarrowingIsTheIdentity) {
   for (SmallFloat s : shapes)
@@ -42,7 +46,8 @@ TEST(Formats, ValuesOfF16MatchTheCompilers) {
     auto half = std::bit_cast<_Float16>(uint16_t(bits));
     auto expected = float(half);
     float got = asFloat(widenFloat(f16Shape, bits));
-    ASSERT_TRUE(expected == got || (expected != expected && got != got)) << bits;
+    ASSERT_TRUE(expected == got || (expected != expected && got != got))
+        << bits;
   }
 }
 
@@ -51,7 +56,8 @@ TEST(Formats, NarrowingRoundsToNearestEven) {
   Random random(1);
   for (SmallFloat s : shapes) {
     uint32_t infinity = ((1u << s.exponentBits) - 1) << s.mantissaBits;
-    uint32_t largest = s.finiteOnly ? infinity | ((1u << s.mantissaBits) - 2) : infinity - 1;
+    uint32_t largest =
+        s.finiteOnly ? infinity | ((1u << s.mantissaBits) - 2) : infinity - 1;
     for (int n = 0; n < 20000; ++n) {
       // Half of the samples near the format's own values.
       uint32_t bits = uint32_t(random.next());
@@ -67,13 +73,15 @@ TEST(Formats, NarrowingRoundsToNearestEven) {
         double step = double(asFloat(widenFloat(s, largest))) -
                       asFloat(widenFloat(s, largest - 1));
         bool over = double(x) - asFloat(widenFloat(s, largest)) > step / 2 ||
-                    (double(x) - asFloat(widenFloat(s, largest)) == step / 2 && (largest & 1));
+                    (double(x) - asFloat(widenFloat(s, largest)) == step / 2 &&
+                     (largest & 1));
         uint32_t beyond = s.finiteOnly ? largest + 1 : infinity;
         ASSERT_EQ(got, over ? beyond : largest) << x;
         continue;
       }
       double error = std::fabs(double(asFloat(widenFloat(s, got))) - x);
-      for (uint32_t other : {got == 0 ? got : got - 1, std::min(got + 1, largest)}) {
+      for (uint32_t other :
+           {got == 0 ? got : got - 1, std::min(got + 1, largest)}) {
         double d = std::fabs(double(asFloat(widenFloat(s, other))) - x);
         ASSERT_LE(error, d) << x;
         if (other != got && error == d) {
@@ -114,8 +122,8 @@ static int64_t rank(float x) {
 }
 
 static void checkUlps(const char *name, float (*function)(float),
-                      long double (*reference)(long double), uint32_t first, uint32_t last,
-                      uint32_t step) {
+                      long double (*reference)(long double), uint32_t first,
+                      uint32_t last, uint32_t step) {
   int64_t worst = 0;
   float at = 0;
   for (uint64_t bits = first; bits <= last; bits += step)
@@ -134,7 +142,9 @@ static void checkUlps(const char *name, float (*function)(float),
   EXPECT_LE(worst, 2) << name << "(" << at << ")";
 }
 
-static long double sigmoidReference(long double x) { return 1 / (1 + std::exp(-x)); }
+static long double sigmoidReference(long double x) {
+  return 1 / (1 + std::exp(-x));
+}
 static long double rsqrtReference(long double x) { return 1 / std::sqrt(x); }
 
 TEST(Functions, WithinTwoUlps) {
@@ -152,7 +162,8 @@ TEST(Functions, WithinTwoUlps) {
   checkUlps("log", functions::log, std::log, asBits(0.99f), asBits(1.01f), 37);
   checkUlps("sin", functions::sin, std::sin, asBits(1.5f), asBits(7.0f), 1021);
   checkUlps("cos", functions::cos, std::cos, asBits(1.5f), asBits(7.0f), 1021);
-  checkUlps("exp", functions::exp, std::exp, asBits(85.0f), asBits(105.0f), 127);
+  checkUlps("exp", functions::exp, std::exp, asBits(85.0f), asBits(105.0f),
+            127);
   checkUlps("erf", functions::erf, std::erf, asBits(3.5f), asBits(4.2f), 1021);
 }
 
@@ -181,9 +192,11 @@ static float anyFloat(Random &random) {
   case 0:
     return asFloat(bits); // anything at all
   case 1:
-    return asFloat((bits & 0x807fffff) | uint32_t(120 + random.below(16)) << 23);
+    return asFloat((bits & 0x807fffff) | uint32_t(120 + random.below(16))
+                                             << 23);
   case 2: // few mantissa bits
-    return asFloat((bits & 0x80700000) | uint32_t(110 + random.below(30)) << 23);
+    return asFloat((bits & 0x80700000) | uint32_t(110 + random.below(30))
+                                             << 23);
   default: // tiny
     return asFloat((bits & 0x807fffff) | uint32_t(random.below(80)) << 23);
   }
@@ -194,13 +207,15 @@ TEST(MultiplyAdd, SoftwareIsTheHosts) {
   for (int n = 0; n < 2'000'000; ++n) {
     float a = anyFloat(random), b = anyFloat(random), c = anyFloat(random);
     uint32_t expected = canonical(std::fma(a, b, c));
-    ASSERT_EQ(canonical(exactFma(a, b, c)), expected) << a << " " << b << " " << c;
+    ASSERT_EQ(canonical(exactFma(a, b, c)), expected)
+        << a << " " << b << " " << c;
   }
 }
 
 TEST(MultiplyAdd, AllKernelsGiveTheSameBits) {
   Random random(6);
-  for (MatrixShape s : {MatrixShape{3, 70, 17}, MatrixShape{1, 5, 300}, MatrixShape{4, 32, 1}}) {
+  for (MatrixShape s : {MatrixShape{3, 70, 17}, MatrixShape{1, 5, 300},
+                        MatrixShape{4, 32, 1}}) {
     std::vector<float> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
     for (auto *v : {&a, &b, &c})
       for (float &x : *v)
@@ -230,7 +245,8 @@ TEST(MultiplyAdd, IntegersWrap) {
 // Lane programs and reductions
 //===----------------------------------------------------------------------===//
 
-static uint32_t lane(isa::LaneOpcode op, uint32_t a, uint32_t b = 0, uint32_t c = 0) {
+static uint32_t lane(isa::LaneOpcode op, uint32_t a, uint32_t b = 0,
+                     uint32_t c = 0) {
   isa::MapProgram p;
   p.inputs = 3;
   p.ops.push_back({op, 3, 0, 1, 2, 0});
@@ -271,7 +287,8 @@ TEST(LaneProgram, EdgeCases) {
   EXPECT_EQ(lane(Op::LTU, 1, uint32_t(-1)), 1u);
   EXPECT_EQ(lane(Op::LTI, 1, uint32_t(-1)), 0u);
   EXPECT_EQ(laneF(Op::RNDBF16, 1.00390625f), asBits(1.0f));
-  EXPECT_EQ(laneF(Op::FMA, 0x1.000002p0f, 0x1.000002p0f, -0x1.000004p0f), asBits(0x1p-46f));
+  EXPECT_EQ(laneF(Op::FMA, 0x1.000002p0f, 0x1.000002p0f, -0x1.000004p0f),
+            asBits(0x1p-46f));
 }
 
 TEST(LaneProgram, EveryOperationIsImplemented) {

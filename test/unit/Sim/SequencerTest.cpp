@@ -1,4 +1,5 @@
-//===- SequencerTest.cpp - Scalar code, loops, semaphores, faults -*- C++ -*-===//
+//===- SequencerTest.cpp - Scalar code, loops, semaphores, faults -*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +15,9 @@ using isa::Opcode;
 using isa::Queue;
 using isa::mmio::FaultCause;
 
-static uint64_t cycles(const DispatchRecord &r) { return r.haltCycle - r.runCycle; }
+static uint64_t cycles(const DispatchRecord &r) {
+  return r.haltCycle - r.runCycle;
+}
 
 TEST(Sequencer, OneInstructionPerCycle) {
   Machine m;
@@ -30,9 +33,11 @@ TEST(Sequencer, HardwareLoopHasNoOverhead) {
   Machine m;
   Kernel k;
   // loop 10 { li; loop 3 { li; li } }: 1 + 10 * (1 + 1 + 3 * 2) + halt = 82
-  k.add(Opcode::LOOP, {{isa::loop::rd, 1}, {isa::loop::count, 10}, {isa::loop::length, 4}});
+  k.add(Opcode::LOOP,
+        {{isa::loop::rd, 1}, {isa::loop::count, 10}, {isa::loop::length, 4}});
   k.li(2, 0);
-  k.add(Opcode::LOOP, {{isa::loop::rd, 3}, {isa::loop::count, 3}, {isa::loop::length, 2}});
+  k.add(Opcode::LOOP,
+        {{isa::loop::rd, 3}, {isa::loop::count, 3}, {isa::loop::length, 2}});
   k.li(4, 0);
   k.li(5, 0);
   k.halt();
@@ -42,15 +47,16 @@ TEST(Sequencer, HardwareLoopHasNoOverhead) {
 TEST(Sequencer, RegisterLoopSkipsItsBody) {
   Machine m;
   Kernel k;
-  k.add(Opcode::LOOPR, {{isa::loopr::rd, 1}, {isa::loopr::ra, 2}, {isa::loopr::length, 2}});
+  k.add(Opcode::LOOPR,
+        {{isa::loopr::rd, 1}, {isa::loopr::ra, 2}, {isa::loopr::length, 2}});
   k.li(4, 0);
   k.li(5, 0);
   k.halt();
   EXPECT_EQ(cycles(m.run(k)), 2u);
 }
 
-/// Runs scalar code that ends with a result in r1 and returns r1: it becomes the
-/// count of a loop.
+/// Runs scalar code that ends with a result in r1 and returns r1: it becomes
+/// the count of a loop.
 static uint64_t evaluate(const std::function<void(Kernel &)> &code,
                          std::vector<uint64_t> arguments = {}) {
   Machine m;
@@ -58,7 +64,8 @@ static uint64_t evaluate(const std::function<void(Kernel &)> &code,
   k.arguments = std::move(arguments);
   code(k);
   // Each iteration costs exactly one cycle.
-  k.add(Opcode::LOOPR, {{isa::loopr::rd, 2}, {isa::loopr::ra, 1}, {isa::loopr::length, 1}});
+  k.add(Opcode::LOOPR,
+        {{isa::loopr::rd, 2}, {isa::loopr::ra, 1}, {isa::loopr::length, 1}});
   k.li(3, 0);
   k.halt();
   return cycles(m.run(k)) - k.program.size() + 1;
@@ -87,7 +94,8 @@ TEST(Sequencer, Arithmetic) {
 TEST(Sequencer, ArgumentsAndBranches) {
   EXPECT_EQ(evaluate(
                 [](Kernel &k) {
-                  k.add(Opcode::LDARG, {{isa::ldarg::rd, 1}, {isa::ldarg::index, 1}});
+                  k.add(Opcode::LDARG,
+                        {{isa::ldarg::rd, 1}, {isa::ldarg::index, 1}});
                 },
                 {3, 17}),
             17u);
@@ -96,8 +104,10 @@ TEST(Sequencer, ArgumentsAndBranches) {
   Kernel k;
   k.li(1, 0);
   k.li(2, 5);
-  k.add(Opcode::ADDI, {{isa::addi::rd, 1}, {isa::addi::ra, 1}, {isa::addi::imm, 1}});
-  k.add(Opcode::BLT, {{isa::blt::ra, 1}, {isa::blt::rb, 2}, {isa::blt::offset, -1}});
+  k.add(Opcode::ADDI,
+        {{isa::addi::rd, 1}, {isa::addi::ra, 1}, {isa::addi::imm, 1}});
+  k.add(Opcode::BLT,
+        {{isa::blt::ra, 1}, {isa::blt::rb, 2}, {isa::blt::offset, -1}});
   k.halt();
   EXPECT_EQ(cycles(m.run(k)), 2 + 5 * 2 + 1u);
 }
@@ -140,8 +150,8 @@ TEST(Sequencer, WaitsAreTakenTogether) {
   EXPECT_EQ(cycles(r), 18u);
 }
 
-static FaultCause faultOf(const std::function<void(Kernel &)> &code, uint64_t pc,
-                          uint64_t budget = 0) {
+static FaultCause faultOf(const std::function<void(Kernel &)> &code,
+                          uint64_t pc, uint64_t budget = 0) {
   Machine m;
   Kernel k;
   k.budget = budget;
@@ -158,18 +168,27 @@ static FaultCause faultOf(const std::function<void(Kernel &)> &code, uint64_t pc
 }
 
 TEST(Sequencer, Faults) {
-  EXPECT_EQ(faultOf([](Kernel &k) { k.li(1, 0); }, 1), FaultCause::IllegalInstruction);
-  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::TRAP, {{isa::trap::code, 9}}); }, 0),
-            FaultCause::Trap);
-  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::DIVU); }, 0), FaultCause::DivideByZero);
-  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::LDARG); }, 0), FaultCause::ArgumentIndex);
-  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::TDLOAD); }, 0), FaultCause::DescriptorIndex);
-  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::JUMP, {{isa::jump::offset, -1}}); }, 0),
-            FaultCause::IllegalBranch);
+  EXPECT_EQ(faultOf([](Kernel &k) { k.li(1, 0); }, 1),
+            FaultCause::IllegalInstruction);
+  EXPECT_EQ(
+      faultOf([](Kernel &k) { k.add(Opcode::TRAP, {{isa::trap::code, 9}}); },
+              0),
+      FaultCause::Trap);
+  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::DIVU); }, 0),
+            FaultCause::DivideByZero);
+  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::LDARG); }, 0),
+            FaultCause::ArgumentIndex);
+  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::TDLOAD); }, 0),
+            FaultCause::DescriptorIndex);
+  EXPECT_EQ(
+      faultOf([](Kernel &k) { k.add(Opcode::JUMP, {{isa::jump::offset, -1}}); },
+              0),
+      FaultCause::IllegalBranch);
   EXPECT_EQ(faultOf(
                 [](Kernel &k) { // into a loop's body
                   k.add(Opcode::JUMP, {{isa::jump::offset, 2}});
-                  k.add(Opcode::LOOP, {{isa::loop::count, 2}, {isa::loop::length, 1}});
+                  k.add(Opcode::LOOP,
+                        {{isa::loop::count, 2}, {isa::loop::length, 1}});
                   k.li(1, 0);
                   k.halt();
                 },
@@ -177,7 +196,8 @@ TEST(Sequencer, Faults) {
             FaultCause::IllegalBranch);
   EXPECT_EQ(faultOf(
                 [](Kernel &k) {
-                  k.add(Opcode::LOOP, {{isa::loop::count, 2}, {isa::loop::length, 9}});
+                  k.add(Opcode::LOOP,
+                        {{isa::loop::count, 2}, {isa::loop::length, 9}});
                   k.halt();
                 },
                 0),
@@ -185,7 +205,8 @@ TEST(Sequencer, Faults) {
   EXPECT_EQ(faultOf(
                 [](Kernel &k) {
                   for (int i = 0; i < 7; ++i)
-                    k.add(Opcode::LOOP, {{isa::loop::count, 1}, {isa::loop::length, 7 - i}});
+                    k.add(Opcode::LOOP,
+                          {{isa::loop::count, 1}, {isa::loop::length, 7 - i}});
                   k.li(1, 0);
                   k.halt();
                 },
@@ -193,12 +214,14 @@ TEST(Sequencer, Faults) {
             FaultCause::LoopNesting);
   EXPECT_EQ(faultOf(
                 [](Kernel &k) {
-                  k.add(Opcode::LDS, {{isa::lds::rd, 1}, {isa::lds::imm, 65536}});
+                  k.add(Opcode::LDS,
+                        {{isa::lds::rd, 1}, {isa::lds::imm, 65536}});
                 },
                 0),
             FaultCause::SpmOutOfBounds);
-  EXPECT_EQ(faultOf([](Kernel &k) { k.add(Opcode::LDS, {{isa::lds::imm, 2}}); }, 0),
-            FaultCause::Misaligned);
+  EXPECT_EQ(
+      faultOf([](Kernel &k) { k.add(Opcode::LDS, {{isa::lds::imm, 2}}); }, 0),
+      FaultCause::Misaligned);
 }
 
 TEST(Sequencer, SemaphoreFaults) {
@@ -212,7 +235,8 @@ TEST(Sequencer, SemaphoreFaults) {
   EXPECT_EQ(faultOf(
                 [](Kernel &k) {
                   // 66 × 1000 exceeds 65,535.
-                  k.add(Opcode::LOOP, {{isa::loop::count, 66}, {isa::loop::length, 1}});
+                  k.add(Opcode::LOOP,
+                        {{isa::loop::count, 66}, {isa::loop::length, 1}});
                   k.signal(Queue::Seq, {{0, 1000}});
                   k.halt();
                 },
@@ -259,7 +283,8 @@ TEST(Sequencer, DeadlockIsExplained) {
   EXPECT_EQ(m.device.advance(timeInfinite), StopReason::Quiescent);
   auto lines = m.device.explainWaits();
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[1], "core 0, sequencer: `wait` at pc 0 waits for s5 >= 2 (it is 0)");
+  EXPECT_EQ(lines[1],
+            "core 0, sequencer: `wait` at pc 0 waits for s5 >= 2 (it is 0)");
 }
 
 } // namespace tessera::sim::test

@@ -59,10 +59,9 @@ isa::Descriptor tensor(isa::Space space, NumericFormat format,
   return td;
 }
 
-isa::Instruction &Kernel::add(Opcode opcode,
-                              std::initializer_list<std::pair<unsigned, int64_t>> fields,
-                              std::initializer_list<Step> waits,
-                              std::initializer_list<Step> signals) {
+isa::Instruction &Kernel::add(
+    Opcode opcode, std::initializer_list<std::pair<unsigned, int64_t>> fields,
+    std::initializer_list<Step> waits, std::initializer_list<Step> signals) {
   isa::Instruction inst;
   inst.opcode = opcode;
   for (auto [index, value] : fields)
@@ -83,15 +82,18 @@ void Kernel::td(unsigned reg, const isa::Descriptor &descriptor) {
 }
 void Kernel::load(unsigned dst, unsigned src, std::initializer_list<Step> waits,
                   std::initializer_list<Step> signals) {
-  add(Opcode::LOAD, {{isa::load::dst, dst}, {isa::load::src, src}}, waits, signals);
+  add(Opcode::LOAD, {{isa::load::dst, dst}, {isa::load::src, src}}, waits,
+      signals);
 }
-void Kernel::store(unsigned dst, unsigned src, std::initializer_list<Step> waits,
+void Kernel::store(unsigned dst, unsigned src,
+                   std::initializer_list<Step> waits,
                    std::initializer_list<Step> signals) {
-  add(Opcode::STORE, {{isa::store::dst, dst}, {isa::store::src, src}}, waits, signals);
+  add(Opcode::STORE, {{isa::store::dst, dst}, {isa::store::src, src}}, waits,
+      signals);
 }
 void Kernel::mma(unsigned acc, unsigned a, unsigned b, bool accumulate,
-                 std::initializer_list<Step> waits, std::initializer_list<Step> signals,
-                 bool byColumn) {
+                 std::initializer_list<Step> waits,
+                 std::initializer_list<Step> signals, bool byColumn) {
   add(Opcode::MMA,
       {{isa::mma::acc, acc},
        {isa::mma::a, a},
@@ -101,11 +103,15 @@ void Kernel::mma(unsigned acc, unsigned a, unsigned b, bool accumulate,
        {isa::mma::accumulate, accumulate}},
       waits, signals);
 }
-void Kernel::map(unsigned programIndex, unsigned out, std::initializer_list<unsigned> inputs,
-                 std::initializer_list<Step> waits, std::initializer_list<Step> signals) {
+void Kernel::map(unsigned programIndex, unsigned out,
+                 std::initializer_list<unsigned> inputs,
+                 std::initializer_list<Step> waits,
+                 std::initializer_list<Step> signals) {
   isa::Instruction &inst = add(
-      Opcode::MAP, {{isa::map::program, programIndex}, {isa::map::out0, out}}, waits, signals);
-  const unsigned fields[] = {isa::map::in0, isa::map::in1, isa::map::in2, isa::map::in3};
+      Opcode::MAP, {{isa::map::program, programIndex}, {isa::map::out0, out}},
+      waits, signals);
+  const unsigned fields[] = {isa::map::in0, isa::map::in1, isa::map::in2,
+                             isa::map::in3};
   unsigned i = 0;
   for (unsigned input : inputs)
     inst.fields[fields[i++]] = input;
@@ -139,7 +145,8 @@ Machine::Machine(const Architecture &arch, const DeviceOptions &options)
   auto set = [&](uint64_t offset, uint64_t value) {
     EXPECT_TRUE(device.mmioWrite(mmio::queueBase + offset, value).ok());
   };
-  std::fill(device.hostMemory().begin(), device.hostMemory().begin() + ringPackets * 64,
+  std::fill(device.hostMemory().begin(),
+            device.hostMemory().begin() + ringPackets * 64,
             std::byte(isa::PacketType::Invalid));
   set(mmio::queueRing, 0);
   set(mmio::queueSize, ringPackets);
@@ -154,11 +161,14 @@ isa::DispatchPacket Machine::place(const Kernel &kernel, uint64_t area) {
     Status status = isa::encode(inst, text);
     EXPECT_TRUE(status.ok()) << status.message();
   }
-  std::vector<uint8_t> descriptors(kernel.descriptors.size() * isa::descriptorBytes), maps;
+  std::vector<uint8_t> descriptors(kernel.descriptors.size() *
+                                   isa::descriptorBytes),
+      maps;
   for (size_t i = 0; i < kernel.descriptors.size(); ++i)
     isa::encode(kernel.descriptors[i],
                 std::span<uint8_t, isa::descriptorBytes>(
-                    descriptors.data() + i * isa::descriptorBytes, isa::descriptorBytes));
+                    descriptors.data() + i * isa::descriptorBytes,
+                    isa::descriptorBytes));
   for (const isa::MapProgram &m : kernel.maps) {
     Status status = isa::encode(m, maps);
     EXPECT_TRUE(status.ok()) << status.message();
@@ -188,15 +198,18 @@ isa::DispatchPacket Machine::place(const Kernel &kernel, uint64_t area) {
 
 void Machine::submit(const isa::Packet &packet, bool ring) {
   auto image = isa::encode(packet);
-  std::memcpy(device.hostMemory().data() + published % ringPackets * 64, image.data(), 64);
+  std::memcpy(device.hostMemory().data() + published % ringPackets * 64,
+              image.data(), 64);
   ++published;
   if (ring)
     ringDoorbell();
 }
 
 void Machine::ringDoorbell() {
-  EXPECT_TRUE(
-      device.mmioWrite(isa::mmio::queueBase + isa::mmio::queueDoorbell, published - 1).ok());
+  EXPECT_TRUE(device
+                  .mmioWrite(isa::mmio::queueBase + isa::mmio::queueDoorbell,
+                             published - 1)
+                  .ok());
 }
 
 void Machine::settle() {

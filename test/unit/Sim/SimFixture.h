@@ -36,10 +36,11 @@ struct Kernel {
   uint64_t budget = 0;
 
   using Step = isa::SemaphoreStep;
-  isa::Instruction &add(isa::Opcode opcode,
-                        std::initializer_list<std::pair<unsigned, int64_t>> fields = {},
-                        std::initializer_list<Step> waits = {},
-                        std::initializer_list<Step> signals = {});
+  isa::Instruction &
+  add(isa::Opcode opcode,
+      std::initializer_list<std::pair<unsigned, int64_t>> fields = {},
+      std::initializer_list<Step> waits = {},
+      std::initializer_list<Step> signals = {});
   void li(unsigned rd, int64_t value);
   /// Adds the descriptor to the constants and loads it.
   void td(unsigned reg, const isa::Descriptor &descriptor);
@@ -49,10 +50,12 @@ struct Kernel {
              std::initializer_list<Step> signals = {});
   /// a [M, K] · b [K, N], or b [N, K] with `byColumn`.
   void mma(unsigned acc, unsigned a, unsigned b, bool accumulate = false,
-           std::initializer_list<Step> waits = {}, std::initializer_list<Step> signals = {},
-           bool byColumn = false);
-  void map(unsigned program, unsigned out, std::initializer_list<unsigned> inputs,
-           std::initializer_list<Step> waits = {}, std::initializer_list<Step> signals = {});
+           std::initializer_list<Step> waits = {},
+           std::initializer_list<Step> signals = {}, bool byColumn = false);
+  void map(unsigned program, unsigned out,
+           std::initializer_list<unsigned> inputs,
+           std::initializer_list<Step> waits = {},
+           std::initializer_list<Step> signals = {});
   void wait(isa::Queue queue, std::initializer_list<Step> waits);
   void signal(isa::Queue queue, std::initializer_list<Step> signals);
   void halt() { add(isa::Opcode::HALT); }
@@ -95,15 +98,18 @@ public:
   uint64_t queueRegister(uint64_t offset);
   uint64_t semaphore(uint32_t index);
 
-  template <typename T> void write(uint64_t address, const std::vector<T> &values) {
-    ASSERT_TRUE(device.writeMemory(isa::PhysicalSpace::Dram, address,
-                                   std::as_bytes(std::span(values)))
+  template <typename T>
+  void write(uint64_t address, const std::vector<T> &values) {
+    ASSERT_TRUE(device
+                    .writeMemory(isa::PhysicalSpace::Dram, address,
+                                 std::as_bytes(std::span(values)))
                     .ok());
   }
   template <typename T> std::vector<T> read(uint64_t address, size_t count) {
     std::vector<T> values(count);
-    EXPECT_TRUE(device.readMemory(isa::PhysicalSpace::Dram, address,
-                                  std::as_writable_bytes(std::span(values)))
+    EXPECT_TRUE(device
+                    .readMemory(isa::PhysicalSpace::Dram, address,
+                                std::as_writable_bytes(std::span(values)))
                     .ok());
     return values;
   }

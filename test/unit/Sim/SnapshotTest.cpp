@@ -1,4 +1,5 @@
-//===- SnapshotTest.cpp - Save, restore, determinism, tracing, random programs -*- C++ -*-===//
+//===- SnapshotTest.cpp - Save, restore, determinism, tracing, random programs
+//-*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,8 +17,8 @@ using isa::Opcode;
 using isa::Queue;
 using isa::Space;
 
-/// A tiled product with everything under way at once: C = relu(A · B), A streamed
-/// in four double-buffered tiles of 16 rows.
+/// A tiled product with everything under way at once: C = relu(A · B), A
+/// streamed in four double-buffered tiles of 16 rows.
 static Kernel tiledProduct() {
   Kernel k;
   isa::MapProgram relu;
@@ -26,27 +27,37 @@ static Kernel tiledProduct() {
   relu.ops.push_back({isa::LaneOpcode::MAXF, 0, 0, 1, 0, 0});
   relu.outRegs = {0, 0};
   k.maps.push_back(relu);
-  auto a = [](uint64_t base) { return tensor(Space::Spm, NumericFormat::BF16, {16, 32}, base); };
+  auto a = [](uint64_t base) {
+    return tensor(Space::Spm, NumericFormat::BF16, {16, 32}, base);
+  };
   k.td(0, a(0));
   k.td(1, a(1024));
   k.td(2, tensor(Space::Spm, NumericFormat::BF16, {32, 24}, 2048));
-  k.td(3, tensor(Space::Global, NumericFormat::BF16, {16, 32}, Machine::dataArea));
-  k.td(4, tensor(Space::Global, NumericFormat::BF16, {32, 24}, Machine::dataArea + 0x10000));
+  k.td(3,
+       tensor(Space::Global, NumericFormat::BF16, {16, 32}, Machine::dataArea));
+  k.td(4, tensor(Space::Global, NumericFormat::BF16, {32, 24},
+                 Machine::dataArea + 0x10000));
   k.td(5, tensor(Space::Acc, NumericFormat::F32, {16, 24}, 0));
   k.td(6, tensor(Space::Spm, NumericFormat::F32, {16, 24}, 8192));
-  k.td(7, tensor(Space::Global, NumericFormat::F32, {16, 24}, Machine::dataArea + 0x20000));
-  // s0: tiles of A loaded; s1: buffers of A free; s2: products; s3: accumulators
-  // free; s4: results in the scratchpad; s5: result buffer free.
+  k.td(7, tensor(Space::Global, NumericFormat::F32, {16, 24},
+                 Machine::dataArea + 0x20000));
+  // s0: tiles of A loaded; s1: buffers of A free; s2: products; s3:
+  // accumulators free; s4: results in the scratchpad; s5: result buffer free.
   k.signal(Queue::Seq, {{1, 2}, {3, 1}, {5, 1}});
   k.load(2, 4);
-  k.add(Opcode::LOOP, {{isa::loop::rd, 1}, {isa::loop::count, 2}, {isa::loop::length, 12}});
+  k.add(Opcode::LOOP,
+        {{isa::loop::rd, 1}, {isa::loop::count, 2}, {isa::loop::length, 12}});
   for (unsigned half = 0; half < 2; ++half) {
     k.load(half, 3, {{1, 1}}, {{0, 1}});
     k.mma(5, half, 2, false, {{0, 1}, {3, 1}}, {{2, 1}, {1, 1}});
     k.map(0, 6, {5}, {{2, 1}, {5, 1}}, {{4, 1}, {3, 1}});
     k.store(7, 6, {{4, 1}}, {{5, 1}});
-    k.add(Opcode::TDADDI, {{isa::td_addi::td, 3}, {isa::td_addi::src, 3}, {isa::td_addi::imm, 1024}});
-    k.add(Opcode::TDADDI, {{isa::td_addi::td, 7}, {isa::td_addi::src, 7}, {isa::td_addi::imm, 1536}});
+    k.add(Opcode::TDADDI, {{isa::td_addi::td, 3},
+                           {isa::td_addi::src, 3},
+                           {isa::td_addi::imm, 1024}});
+    k.add(Opcode::TDADDI, {{isa::td_addi::td, 7},
+                           {isa::td_addi::src, 7},
+                           {isa::td_addi::imm, 1536}});
   }
   // Each semaphore is taken back to 0 by the queue that waits on it.
   k.wait(Queue::Ld, {{1, 2}});
@@ -73,7 +84,9 @@ TEST(Kernel, TiledProductIsRight) {
   auto a = m.read<uint16_t>(Machine::dataArea, 64 * 32);
   auto b = m.read<uint16_t>(Machine::dataArea + 0x10000, 32 * 24);
   auto c = m.read<float>(Machine::dataArea + 0x20000, 64 * 24);
-  auto value = [](uint16_t x) { return std::bit_cast<float>(uint32_t(x) << 16); };
+  auto value = [](uint16_t x) {
+    return std::bit_cast<float>(uint32_t(x) << 16);
+  };
   for (unsigned i = 0; i < 64; ++i)
     for (unsigned j = 0; j < 24; ++j) {
       float sum = 0;
@@ -85,6 +98,24 @@ TEST(Kernel, TiledProductIsRight) {
   Statistics s = m.device.statistics();
   EXPECT_EQ(s.macs()[size_t(NumericFormat::BF16)], 64u * 24 * 32);
   EXPECT_EQ(s.spmPeakBytes(), 8192u + 1536);
+}
+
+TEST(Kernel, RunsOnEveryPresetWithTheSameBits) {
+  uint64_t hash = 0;
+  for (std::string_view name : architecturePresets()) {
+    Result<Architecture> arch = loadArchitecture(name);
+    ASSERT_TRUE(arch.ok()) << arch.status().message();
+    if (!arch->matrix.macsScale.contains(NumericFormat::BF16))
+      continue;
+    Machine m(*arch);
+    fillOperands(m);
+    DispatchRecord r = m.run(tiledProduct());
+    EXPECT_GT(r.cycles(), 0u);
+    auto c = m.read<uint8_t>(Machine::dataArea + 0x20000, 64 * 24 * 4);
+    uint64_t h = hashBytes(std::span<const uint8_t>(c));
+    EXPECT_TRUE(hash == 0 || hash == h) << name;
+    hash = h;
+  }
 }
 
 /// Everything that a run leaves behind, as one number.
@@ -153,8 +184,10 @@ TEST(Snapshot, TimingOnlyTakesTheSameTime) {
   Machine full(tinyArchitecture(), options);
   options.timingOnly = true;
   Machine timing(tinyArchitecture(), options);
-  EXPECT_EQ(full.run(tiledProduct()).cycles(), timing.run(tiledProduct()).cycles());
-  EXPECT_EQ(full.device.statistics().dramBytesRead, timing.device.statistics().dramBytesRead);
+  EXPECT_EQ(full.run(tiledProduct()).cycles(),
+            timing.run(tiledProduct()).cycles());
+  EXPECT_EQ(full.device.statistics().dramBytesRead,
+            timing.device.statistics().dramBytesRead);
 }
 
 TEST(Snapshot, QueueDepthChangesTimeOnly) {
@@ -189,8 +222,8 @@ TEST(Trace, ChromeJsonIsBoundedAndStable) {
   EXPECT_LT(run(10).first.size(), 2500u);
 }
 
-/// Whatever the bytes of a program are, the device comes to rest: finished, at a
-/// fault, or waiting.
+/// Whatever the bytes of a program are, the device comes to rest: finished, at
+/// a fault, or waiting.
 class RandomPrograms : public testing::Test {
 protected:
   void runBytes(const std::vector<uint8_t> &text, Random &random, Kernel k) {
@@ -209,7 +242,8 @@ protected:
     for (const isa::MapProgram &p : k.maps)
       record.mapBytes += uint32_t(8 + 8 * p.ops.size());
     auto image = isa::encode(record);
-    m.write(Machine::kernelArea, std::vector<uint8_t>(image.begin(), image.end()));
+    m.write(Machine::kernelArea,
+            std::vector<uint8_t>(image.begin(), image.end()));
     m.write(record.text, text);
     packet.body = d;
     m.submit(packet);
@@ -256,8 +290,9 @@ TEST_F(RandomPrograms, RandomInstructions) {
         td.base = Machine::dataArea + random.below(64) * 32;
       for (unsigned d = 0; d < td.rank; ++d) {
         td.extents[d] = uint32_t(random.between(1, random.below(9) ? 8 : 5000));
-        td.strides[d] = random.below(9) ? random.between(0, 64)
-                                        : int64_t(random.next()) >> random.below(60);
+        td.strides[d] = random.below(9)
+                            ? random.between(0, 64)
+                            : int64_t(random.next()) >> random.below(60);
       }
       k.descriptors.push_back(td);
     }
@@ -291,7 +326,8 @@ TEST_F(RandomPrograms, RandomInstructions) {
           inst.fields[f] = random.between(-6, 6);
           break;
         default:
-          inst.fields[f] = int64_t(random.below(std::min<uint64_t>(1ull << field.bits, 8)));
+          inst.fields[f] =
+              int64_t(random.below(std::min<uint64_t>(1ull << field.bits, 8)));
         }
       }
       if (info.words == 2) {

@@ -1,4 +1,5 @@
-//===- SimDriver.cpp - The simulator behind the driver interface -*- C++ -*-===//
+//===- SimDriver.cpp - The simulator behind the driver interface -*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,12 +10,15 @@
 
 namespace tessera::driver {
 
-SimDriver::SimDriver(const Architecture &arch, const sim::DeviceOptions &options)
+SimDriver::SimDriver(const Architecture &arch,
+                     const sim::DeviceOptions &options)
     : simulated(std::make_unique<sim::Device>(arch, options)) {}
 SimDriver::~SimDriver() = default;
 
 // Immutable for the device's life: no lock.
-const Architecture &SimDriver::architecture() const { return simulated->architecture(); }
+const Architecture &SimDriver::architecture() const {
+  return simulated->architecture();
+}
 std::span<std::byte> SimDriver::hostMemory() { return simulated->hostMemory(); }
 uint64_t SimDriver::memorySize(isa::PhysicalSpace space) const {
   return simulated->memorySize(space);

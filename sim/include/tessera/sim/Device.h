@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A whole device: command processor, cores, memories, NoC on one event kernel.
-// Functional and timed in one run. Single-threaded: the caller serialises calls.
+// Functional and timed in one run. Single-threaded: the caller serialises
+// calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +70,8 @@ public:
   Status writeMemory(isa::PhysicalSpace space, uint64_t address,
                      std::span<const std::byte> data);
 
-  /// Registers change at once; a doorbell is heard after the host link's latency.
+  /// Registers change at once; a doorbell is heard after the host link's
+  /// latency.
   Status mmioWrite(uint64_t offset, uint64_t value);
   Result<uint64_t> mmioRead(uint64_t offset);
 
@@ -98,7 +100,8 @@ public:
   /// Quiescent and this is not empty, the device is deadlocked unless the host
   /// still signals.
   std::vector<std::string> explainWaits() const;
-  /// Hash of DRAM, shared SRAM, every core's SPM and ACC: for tests of equality.
+  /// Hash of DRAM, shared SRAM, every core's SPM and ACC: for tests of
+  /// equality.
   uint64_t memoryHash() const;
 
 private:

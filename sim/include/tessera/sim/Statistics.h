@@ -31,11 +31,11 @@ std::string_view engineName(Engine engine);
 
 /// What an engine did in a cycle. Every engine-cycle has exactly one cause.
 enum class StallCause : uint8_t {
-  Busy,             ///< Did its own work.
-  FillDrain,        ///< Results on their way out, or rows waiting for the ACC.
-  WeightLoad,       ///< Matrix: the load of a weight block that nothing hides.
-  WaitSequencer,    ///< Waited for a semaphore that this engine signals; for the
-  WaitLoad,         ///< sequencer also for a free place in that engine's queue.
+  Busy,          ///< Did its own work.
+  FillDrain,     ///< Results on their way out, or rows waiting for the ACC.
+  WeightLoad,    ///< Matrix: the load of a weight block that nothing hides.
+  WaitSequencer, ///< Waited for a semaphore that this engine signals; for the
+  WaitLoad,      ///< sequencer also for a free place in that engine's queue.
   WaitStore,
   WaitMatrix,
   WaitVector,
@@ -89,11 +89,11 @@ struct DispatchRecord {
   uint32_t packetId = 0;
   uint64_t kernel = 0; ///< Virtual address of the kernel record.
   uint8_t x = 0, y = 0, width = 1, height = 1;
-  uint64_t fetchCycle = 0;  ///< The CP began to fetch the packet.
-  uint64_t startCycle = 0;  ///< Waits satisfied, cores taken.
-  uint64_t runCycle = 0;    ///< First instruction on the first core.
-  uint64_t haltCycle = 0;   ///< Last core done, stores acknowledged.
-  uint64_t endCycle = 0;    ///< Completion signalled.
+  uint64_t fetchCycle = 0; ///< The CP began to fetch the packet.
+  uint64_t startCycle = 0; ///< Waits satisfied, cores taken.
+  uint64_t runCycle = 0;   ///< First instruction on the first core.
+  uint64_t haltCycle = 0;  ///< Last core done, stores acknowledged.
+  uint64_t endCycle = 0;   ///< Completion signalled.
   uint64_t macs = 0;
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
   /// Engine-cycles of its cores from start to halt, summed over the cores.
@@ -116,9 +116,9 @@ struct CommandBufferRecord {
 };
 
 struct Statistics {
-  uint64_t cycles = 0;  ///< Core cycles since reset.
-  uint64_t timeFs = 0;  ///< The same moment in femtoseconds.
-  uint64_t events = 0;  ///< Executed by the event kernel.
+  uint64_t cycles = 0; ///< Core cycles since reset.
+  uint64_t timeFs = 0; ///< The same moment in femtoseconds.
+  uint64_t events = 0; ///< Executed by the event kernel.
   std::vector<CoreStatistics> cores;
   /// Bytes moved on the DRAM data buses (whole atoms), all requesters.
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;

@@ -21,13 +21,13 @@ namespace tessera::sim {
 
 struct TraceEvent {
   enum class Kind : uint8_t {
-    DispatchBegin,    ///< value: packet id. core: first core of the rectangle.
+    DispatchBegin, ///< value: packet id. core: first core of the rectangle.
     DispatchEnd,
     InstructionBegin, ///< engine, pc, opcode.
     InstructionEnd,
-    Semaphore,        ///< A core's semaphore changed: id and its new value.
-    Timeline,         ///< A timeline semaphore changed: id and its new value.
-    Mark,             ///< `mark`: value is its identifier.
+    Semaphore, ///< A core's semaphore changed: id and its new value.
+    Timeline,  ///< A timeline semaphore changed: id and its new value.
+    Mark,      ///< `mark`: value is its identifier.
   };
   Kind kind = Kind::Mark;
   Engine engine = Engine::Sequencer;

@@ -19,7 +19,8 @@ namespace tessera::driver {
 /// gives is for the thread that drives the simulation.
 class SimDriver final : public Driver {
 public:
-  explicit SimDriver(const Architecture &arch, const sim::DeviceOptions &options = {});
+  explicit SimDriver(const Architecture &arch,
+                     const sim::DeviceOptions &options = {});
   ~SimDriver() override;
 
   const Architecture &architecture() const override;
