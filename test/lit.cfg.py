@@ -18,7 +18,7 @@ config.test_exec_root = os.path.join(config.tessera_binary_dir, "test")
 
 path = [config.tessera_tools_dir, config.llvm_tools_dir, config.environment.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(path)
-config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
+config.environment["FILECHECK_OPTS"] = "--allow-unused-prefixes=false"
 
 tessera_opt = os.path.join(config.tessera_tools_dir, "tessera-opt")
 round_trip = os.path.join(config.test_source_root, "roundtrip.py")

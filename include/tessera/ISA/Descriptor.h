@@ -45,7 +45,7 @@ std::string_view spaceName(Space space);
 struct Descriptor {
   Space space = Space::Global;
   NumericFormat format = NumericFormat::F32;
-  uint8_t rank = 0; ///< 0: one element.
+  uint8_t rank = 0;  ///< 0: one element.
   uint64_t base = 0; ///< Bytes.
   std::array<uint32_t, maxRank> extents{1, 1, 1, 1, 1, 1};
   std::array<int64_t, maxRank> strides{}; ///< Elements.
@@ -54,7 +54,9 @@ struct Descriptor {
   uint64_t numElements() const;
   /// Lowest and one-past-highest byte touched, relative to base; base-relative
   /// offsets may be negative with negative strides.
-  struct Range { int64_t low, high; };
+  struct Range {
+    int64_t low, high;
+  };
   Range byteRange() const;
   bool operator==(const Descriptor &) const = default;
 };

@@ -44,7 +44,15 @@ inline constexpr unsigned maxSemaphoreStep = 1023;
 #include "tessera/ISA/Instructions.inc"
 
 enum class OperandKind : uint8_t {
-  ScalarReg, DescReg, Flag, Unsigned, Signed, DimMask, Queue, Accumulate, Reduce
+  ScalarReg,
+  DescReg,
+  Flag,
+  Unsigned,
+  Signed,
+  DimMask,
+  Queue,
+  Accumulate,
+  Reduce
 };
 enum class Queue : uint8_t { Seq, Ld, St, Mx, Vx };
 inline constexpr unsigned numQueues = 5;
@@ -124,12 +132,13 @@ Result<Decoded> decode(std::span<const uint8_t> bytes);
 Result<std::vector<Instruction>> decodeProgram(std::span<const uint8_t> bytes);
 
 /// One line of assembly without indentation, exactly as the `isa` dialect
-/// prints it, e.g. `isa.mma acc = t2, a = t0, b = t1, m_dims = [0], n_dims = [1],
-/// accumulate = reg, ra = r4 wait(s0 >= 1, s3 >= 2) signal(s1 += 1)`.
+/// prints it, e.g. `isa.mma acc = t2, a = t0, b = t1, m_dims = [0], n_dims =
+/// [1], accumulate = reg, ra = r4 wait(s0 >= 1, s3 >= 2) signal(s1 += 1)`.
 /// Rules: fields as `name = value` in table order; a Flag as its bare name, or
 /// absent; unsigned and signed in decimal; a queue as its name.
 std::string print(const Instruction &inst);
-/// A whole program, one instruction a line with its index; loop bodies indented.
+/// A whole program, one instruction a line with its index; loop bodies
+/// indented.
 std::string disassemble(std::span<const Instruction> program);
 
 } // namespace tessera::isa

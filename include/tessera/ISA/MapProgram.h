@@ -8,7 +8,8 @@
 // Lane programs of `map` and their image in an object's .tsr.map section: the
 // programs one after the other, each an 8-byte header
 //   byte 0 inputs (<= 4)  1 outputs (<= 2)  2-3 number of operations (u16)
-//   byte 4 output register 0  5 output register 1 (0 if absent)  6-7 reserved, 0
+//   byte 4 output register 0  5 output register 1 (0 if absent)  6-7 reserved,
+//   0
 // followed by one 8-byte word per operation (Instructions.td says the fields).
 // Inputs arrive in lane registers 0, 1, …
 //
@@ -31,7 +32,8 @@ inline constexpr unsigned numLaneRegs = 16;
 inline constexpr unsigned maxMapInputs = 4, maxMapOutputs = 2;
 inline constexpr unsigned maxMapOps = 1024;
 
-/// enum class LaneOpcode : uint8_t { CONST = 0x01, ADDF = 0x10, ... } (generated)
+/// enum class LaneOpcode : uint8_t { CONST = 0x01, ADDF = 0x10, ... }
+/// (generated)
 #define GET_LANE_ENUMS
 #include "tessera/ISA/Instructions.inc"
 
@@ -72,7 +74,8 @@ Status verify(const MapProgram &program);
 Status encode(const MapProgram &program, std::vector<uint8_t> &out);
 /// Decodes a whole section; rejects unknown operations, reserved bits, reads of
 /// registers that were never written, truncation.
-Result<std::vector<MapProgram>> decodeMapPrograms(std::span<const uint8_t> bytes);
+Result<std::vector<MapProgram>>
+decodeMapPrograms(std::span<const uint8_t> bytes);
 /// One operation as the `isa` dialect prints it, e.g. `fma r2, r0, r1, r3` or
 /// `const r4, 0x3f800000`.
 std::string print(const LaneInst &inst);

@@ -22,22 +22,33 @@ inline constexpr uint64_t deviceId = 0x000;   ///< RO: "TSR" and ISA version.
 inline constexpr uint64_t deviceTime = 0x008; ///< RO: femtoseconds.
 inline constexpr uint64_t reset = 0x010;      ///< WO: 1 resets the device.
 
-/// Queue slot q (0 .. cp.queues-1) has its registers at queueBase + q * queueStride.
+/// Queue slot q (0 .. cp.queues-1) has its registers at queueBase + q *
+/// queueStride.
 inline constexpr uint64_t queueBase = 0x1000, queueStride = 0x100;
-inline constexpr uint64_t queueRing = 0x00;     ///< RW: ring's byte offset in host memory, 64-aligned.
-inline constexpr uint64_t queueSize = 0x08;     ///< RW: packets, a power of two.
-inline constexpr uint64_t queueContext = 0x10;  ///< RW: physical address of the level-3 page table.
+inline constexpr uint64_t queueRing =
+    0x00; ///< RW: ring's byte offset in host memory, 64-aligned.
+inline constexpr uint64_t queueSize = 0x08; ///< RW: packets, a power of two.
+inline constexpr uint64_t queueContext =
+    0x10; ///< RW: physical address of the level-3 page table.
 inline constexpr uint64_t queuePriority = 0x18; ///< RW: 0 lowest .. 15.
-inline constexpr uint64_t queueEnable = 0x20;   ///< RW: 1 starts, 0 stops at the next packet.
-inline constexpr uint64_t queueDoorbell = 0x28; ///< WO: index (unwrapped) of the last published packet; a wake-up.
-inline constexpr uint64_t queueRead = 0x30;     ///< RO: index (unwrapped) of the next packet to fetch.
-inline constexpr uint64_t queueDone = 0x38;     ///< RO: packets completed in order from 0.
-inline constexpr uint64_t queueStatus = 0x40;   ///< RO: QueueStatus.
-inline constexpr uint64_t faultCause = 0x48;    ///< RO: FaultCause of a faulted queue.
-inline constexpr uint64_t faultPacket = 0x50;   ///< RO: ring index | index in the command buffer << 32.
-inline constexpr uint64_t faultCore = 0x58;     ///< RO: core.
-inline constexpr uint64_t faultPc = 0x60;       ///< RO: instruction index in the kernel.
-inline constexpr uint64_t faultAddress = 0x68;  ///< RO: virtual address or offending value.
+inline constexpr uint64_t queueEnable =
+    0x20; ///< RW: 1 starts, 0 stops at the next packet.
+inline constexpr uint64_t queueDoorbell =
+    0x28; ///< WO: index (unwrapped) of the last published packet; a wake-up.
+inline constexpr uint64_t queueRead =
+    0x30; ///< RO: index (unwrapped) of the next packet to fetch.
+inline constexpr uint64_t queueDone =
+    0x38; ///< RO: packets completed in order from 0.
+inline constexpr uint64_t queueStatus = 0x40; ///< RO: QueueStatus.
+inline constexpr uint64_t faultCause =
+    0x48; ///< RO: FaultCause of a faulted queue.
+inline constexpr uint64_t faultPacket =
+    0x50; ///< RO: ring index | index in the command buffer << 32.
+inline constexpr uint64_t faultCore = 0x58; ///< RO: core.
+inline constexpr uint64_t faultPc =
+    0x60; ///< RO: instruction index in the kernel.
+inline constexpr uint64_t faultAddress =
+    0x68; ///< RO: virtual address or offending value.
 
 /// Timeline semaphores: value at semaphoreBase + 8 * index; index 0 is null.
 inline constexpr uint64_t semaphoreBase = 0x100000;

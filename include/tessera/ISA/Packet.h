@@ -43,14 +43,15 @@ enum class PacketType : uint8_t {
   Indirect = 0x08,
   Interrupt = 0x09,
   Nop = 0x0a,
-  Return = 0x0b,     ///< End of a command buffer run by Indirect.
-  Finished = 0x7f,   ///< Written back by nobody; reserved for rings in use.
-  Invalid = 0xff,    ///< Reserved slot, not yet published.
+  Return = 0x0b,   ///< End of a command buffer run by Indirect.
+  Finished = 0x7f, ///< Written back by nobody; reserved for rings in use.
+  Invalid = 0xff,  ///< Reserved slot, not yet published.
 };
 
 /// Flags of every packet.
 enum : uint8_t {
-  packetBarrier = 1, ///< Starts when all earlier packets of its queue completed.
+  packetBarrier =
+      1, ///< Starts when all earlier packets of its queue completed.
 };
 
 /// Semaphore 0 is the null semaphore: waits on it are satisfied, signals lost.

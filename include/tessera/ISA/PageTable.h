@@ -35,9 +35,12 @@ enum class PhysicalSpace : uint8_t { Dram = 0, Shared = 1, Host = 2 };
 
 /// Index of `address` in a table of `level` (3 … 0).
 inline unsigned pageTableIndex(uint64_t address, unsigned level) {
-  return level == 0 ? (address >> 16) & 31 : (address >> (21 + 9 * (level - 1))) & 511;
+  return level == 0 ? (address >> 16) & 31
+                    : (address >> (21 + 9 * (level - 1))) & 511;
 }
-inline unsigned pageTableEntries(unsigned level) { return level == 0 ? 32 : 512; }
+inline unsigned pageTableEntries(unsigned level) {
+  return level == 0 ? 32 : 512;
+}
 
 struct PageEntry {
   bool valid = false, read = false, write = false, execute = false;
@@ -59,7 +62,8 @@ struct PageEntry {
     p.valid = e & 1, p.read = e >> 1 & 1, p.write = e >> 2 & 1;
     p.execute = e >> 3 & 1, p.space = PhysicalSpace(e >> 4 & 3);
     p.device = e >> 6 & 63, p.poison = e >> 12 & 1, p.leaf = e >> 13 & 1;
-    p.address = p.leaf ? e & 0xffffffff0000ull : (e >> 16 & 0xffffffffffull) << 8;
+    p.address =
+        p.leaf ? e & 0xffffffff0000ull : (e >> 16 & 0xffffffffffull) << 8;
     return p;
   }
 };

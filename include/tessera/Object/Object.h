@@ -7,12 +7,13 @@
 //
 // A compiled program as data, and its ELF64 file form (docs/object.md):
 //
-//   .text.<kernel>      instruction words           .tsr.desc.<kernel>  descriptors
-//   .tsr.map            lane programs, shared       .rodata             constants
-//   .tsr.args           argument blocks (u64 each)  .tsr.commands       packets
-//   .tsr.records        kernel records              .tsr.loc.<kernel>   locations
-//   .bss                size of the arena           .tsr.workload       operators
-//   .note.tessera       versions, hashes, signature .tsr.dispatches     packet names
+//   .text.<kernel>      instruction words           .tsr.desc.<kernel>
+//   descriptors .tsr.map            lane programs, shared       .rodata
+//   constants .tsr.args           argument blocks (u64 each)  .tsr.commands
+//   packets .tsr.records        kernel records              .tsr.loc.<kernel>
+//   locations .bss                size of the arena           .tsr.workload
+//   operators .note.tessera       versions, hashes, signature .tsr.dispatches
+//   packet names
 //
 // Addresses in .tsr.args, .tsr.commands and .tsr.records are relocations: the
 // loader adds the symbol's device address. Inputs and outputs are undefined
@@ -86,8 +87,8 @@ struct Relocation {
 /// What a packet of the command stream computes; for reports only.
 struct DispatchInfo {
   std::string name;
-  std::vector<std::string> nodes; ///< Model nodes that it covers.
-  uint32_t packet = 0;            ///< Index in the command stream.
+  std::vector<std::string> nodes;  ///< Model nodes that it covers.
+  uint32_t packet = 0;             ///< Index in the command stream.
   std::vector<uint32_t> operators; ///< Indices in Object::workload.
   bool operator==(const DispatchInfo &) const = default;
 };
@@ -99,7 +100,7 @@ struct OperatorRecord {
   std::string kind; ///< "matmul", "conv", "elementwise", "pool", "softmax", …
   NumericFormat format = NumericFormat::F32;
   uint64_t m = 0, k = 0, n = 0;
-  uint64_t batch = 1;  ///< Independent contractions of that size.
+  uint64_t batch = 1; ///< Independent contractions of that size.
   /// Vector work: iteration points and operations at each of them.
   uint64_t elements = 0;
   uint32_t aluOps = 0, sfuOps = 0;
@@ -117,8 +118,8 @@ struct Object {
   std::vector<uint8_t> mapPrograms; ///< Encoded, shared by all kernels.
   std::vector<uint8_t> rodata;      ///< Packed weights and constants.
   uint64_t arenaBytes = 0;
-  std::vector<uint8_t> args;        ///< Argument blocks, 8-byte slots.
-  std::vector<uint8_t> commands;    ///< 64-byte packets.
+  std::vector<uint8_t> args;     ///< Argument blocks, 8-byte slots.
+  std::vector<uint8_t> commands; ///< 64-byte packets.
   /// In the order of section and offset; the slots themselves hold 0.
   std::vector<Relocation> relocations;
   std::vector<DispatchInfo> dispatches;
@@ -137,8 +138,10 @@ Status verifyObject(const Object &object);
 std::vector<uint8_t> writeObject(const Object &object);
 /// Reads and verifies: magic, versions, a checksum over the whole file, every
 /// offset and size, `verifyObject`, and that the file is, byte for byte, what
-/// `writeObject` makes of the result. Errors name the section and what is wrong.
-Result<Object> readObject(std::span<const uint8_t> bytes, std::string_view name);
+/// `writeObject` makes of the result. Errors name the section and what is
+/// wrong.
+Result<Object> readObject(std::span<const uint8_t> bytes,
+                          std::string_view name);
 /// FailedPrecondition naming both architectures and the difference if `object`
 /// was built for another ISA-relevant configuration.
 Status checkCompatible(const Object &object, const Architecture &arch);
