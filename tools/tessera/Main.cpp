@@ -24,6 +24,12 @@ int main(int argc, char **argv) {
   addInfoCommand(app, action);
   addArchCommand(app, action);
   addUnavailableCommands(app);
+  // Said before the parser can only say that one is missing.
+  if (argc > 1 && argv[1][0] != '-' && !app.get_subcommand_no_throw(argv[1]))
+    return failUsage(
+        fmt::format("'{}' is no sub-command; run, compile, disasm, "
+                    "info and arch are",
+                    argv[1]));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
