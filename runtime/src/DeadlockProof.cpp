@@ -23,9 +23,9 @@ public:
   explicit Search(Hardware &hardware) : hardware(hardware) {}
 
   Verdict point(SemaphoreState &semaphore, uint64_t value);
+  Verdict submission(const QueueState &queue, const Submission &work);
 
 private:
-  Verdict submission(const QueueState &queue, const Submission &work);
   std::vector<Point> unmet(const Submission &work) const;
   std::string chain(std::string_view end) const;
   Verdict deadlock(std::string_view end) const {
@@ -133,11 +133,19 @@ Verdict Search::submission(const QueueState &queue, const Submission &work) {
   return best;
 }
 
-Verdict judge(SemaphoreState &semaphore, uint64_t value) {
-  Verdict verdict = Search(*semaphore.hardware).point(semaphore, value);
+static Verdict asDeadlock(Verdict verdict) {
   if (verdict.kind == Verdict::Kind::Deadlock)
     verdict.status = verdict.status.withContext("deadlock");
   return verdict;
+}
+
+Verdict judge(SemaphoreState &semaphore, uint64_t value) {
+  return asDeadlock(Search(*semaphore.hardware).point(semaphore, value));
+}
+
+Verdict judge(const QueueState &queue) {
+  return asDeadlock(
+      Search(*queue.hardware).submission(queue, queue.inFlight.front()));
 }
 
 } // namespace tessera::runtime

@@ -19,6 +19,7 @@
 
 namespace tessera::runtime {
 
+struct QueueState;
 struct SemaphoreState;
 
 struct Verdict {
@@ -33,6 +34,8 @@ struct Verdict {
 
 /// Of a wait for `semaphore` ≥ `value` on a quiescent device.
 Verdict judge(SemaphoreState &semaphore, uint64_t value);
+/// Of a wait for the oldest work of a queue, which has some in flight.
+Verdict judge(const QueueState &queue);
 
 } // namespace tessera::runtime
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/runtime/Queue.h"
+#include "DeadlockProof.h"
 #include "QueueState.h"
 #include "tessera/ISA/Mmio.h"
 #include <bit>
@@ -144,7 +145,7 @@ Status Queue::copy(const BufferRange &destination, const BufferRange &source,
   operation.packet.body =
       CopyPacket{to.address, from.address, to.bytes, {}, {}};
   operation.keepAlive = {destination.buffer.state, source.buffer.state};
-  return queue.submit(std::move(operation));
+  return queue.submit(std::move(operation), lock);
 }
 
 Status Queue::fill(const BufferRange &destination, uint32_t pattern,
@@ -166,7 +167,7 @@ Status Queue::fill(const BufferRange &destination, uint32_t pattern,
                     destination.buffer.label()));
   operation.packet.body = FillPacket{to.address, to.bytes, pattern, {}, {}};
   operation.keepAlive = {destination.buffer.state};
-  return queue.submit(std::move(operation));
+  return queue.submit(std::move(operation), lock);
 }
 
 static Result<std::shared_ptr<BufferState>>
@@ -204,7 +205,7 @@ Status Queue::update(const BufferRange &destination,
   operation.packet.body =
       CopyPacket{to.address, staging->address, to.bytes, {}, {}};
   operation.keepAlive = {destination.buffer.state, staging};
-  return queue.submit(std::move(operation));
+  return queue.submit(std::move(operation), lock);
 }
 
 Status Queue::readBack(const BufferRange &source, std::span<std::byte> data,
@@ -234,7 +235,7 @@ Status Queue::readBack(const BufferRange &source, std::span<std::byte> data,
       CopyPacket{staging->address, from.address, from.bytes, {}, {}};
   operation.keepAlive = {source.buffer.state, staging};
   operation.signals.push_back({arrived, 1});
-  TESSERA_RETURN_IF_ERROR(queue.submit(std::move(operation)));
+  TESSERA_RETURN_IF_ERROR(queue.submit(std::move(operation), lock));
   TESSERA_RETURN_IF_ERROR(waitForSemaphore(*arrived, 1, deadline, lock));
   std::memcpy(data.data(),
               queue.hardware->driver->hostMemory().data() + staging->physical,
@@ -248,7 +249,7 @@ Status Queue::barrier(const SubmitOptions &options) {
   Hardware::Lock lock = handle->state->hardware->lock();
   Operation operation = start("barrier", options);
   operation.isBarrierOperation = true;
-  return handle->state->submit(std::move(operation));
+  return handle->state->submit(std::move(operation), lock);
 }
 
 Status Queue::signal(const SubmitOptions &options) {
@@ -274,7 +275,7 @@ Status Queue::signal(const SubmitOptions &options) {
   } else {
     operation.packet.body = SignalPacket{};
   }
-  return handle->state->submit(std::move(operation));
+  return handle->state->submit(std::move(operation), lock);
 }
 
 Status Queue::dispatch(const Kernel &kernel, const BufferRange &arguments,
@@ -310,7 +311,7 @@ Status Queue::dispatch(const Kernel &kernel, const BufferRange &arguments,
   body.width = cores.width, body.height = cores.height;
   operation.packet.body = body;
   operation.keepAlive.push_back(kernel.owner);
-  return queue.submit(std::move(operation));
+  return queue.submit(std::move(operation), lock);
 }
 
 Status Queue::execute(const CommandBuffer &commands,
@@ -348,7 +349,7 @@ Status Queue::execute(const CommandBuffer &commands,
   operation.packet.body = body;
   operation.commands = commands.state;
   operation.keepAlive.assign(buffers.begin(), buffers.end());
-  return queue.submit(std::move(operation));
+  return queue.submit(std::move(operation), lock);
 }
 
 Status Queue::timestamp(const BufferRange &destination,
@@ -371,7 +372,7 @@ Status Queue::timestamp(const BufferRange &destination,
                     destination.buffer.label()));
   operation.packet.body = TimestampPacket{to.address, {}};
   operation.keepAlive = {destination.buffer.state};
-  return queue.submit(std::move(operation));
+  return queue.submit(std::move(operation), lock);
 }
 
 Status Queue::submitRaw(std::span<const uint8_t> packet,
@@ -393,7 +394,7 @@ Status Queue::submitRaw(std::span<const uint8_t> packet,
                     handle->state->label, operation.label));
   // What the options name must be in the packet already; it is only recorded.
   operation.raw.assign(packet.begin(), packet.end());
-  return handle->state->submit(std::move(operation));
+  return handle->state->submit(std::move(operation), lock);
 }
 
 Status Queue::waitIdle(Deadline deadline) const {
@@ -401,22 +402,28 @@ Status Queue::waitIdle(Deadline deadline) const {
     return emptyHandle();
   QueueState &queue = *handle->state;
   Hardware::Lock lock = queue.hardware->lock();
-  TESSERA_ASSIGN_OR_RETURN(
-      bool idle,
-      queue.runUntil(
-          [&] { return queue.inFlight.empty() || !queue.failure.ok(); },
-          deadline.time()));
-  if (!queue.failure.ok())
-    return queue.failure;
-  if (idle)
-    return Status::success();
-  std::string text = fmt::format(
-      "queue '{}': {} operations in flight, oldest '{}'", queue.label,
-      queue.inFlight.size(), queue.inFlight.front().label);
-  if (queue.hardware->driver->now() >= deadline.time())
-    return Status(StatusCode::DeadlineExceeded, text);
-  return Status(StatusCode::Deadlock,
-                text + ", and nothing can happen any more");
+  while (true) {
+    TESSERA_ASSIGN_OR_RETURN(
+        bool idle,
+        queue.runUntil(
+            [&] { return queue.inFlight.empty() || !queue.failure.ok(); },
+            deadline.time()));
+    if (!queue.failure.ok())
+      return queue.failure;
+    if (idle)
+      return Status::success();
+    std::string context = fmt::format(
+        "queue '{}': {} operations in flight, oldest '{}'", queue.label,
+        queue.inFlight.size(), queue.inFlight.front().label);
+    if (queue.hardware->driver->now() >= deadline.time())
+      return Status(StatusCode::DeadlineExceeded, context);
+    Verdict verdict = judge(queue);
+    if (verdict.kind != Verdict::Kind::HostMaySignal)
+      return verdict.status.withContext(context);
+    if (!deadline.isInfinite())
+      return Status(StatusCode::DeadlineExceeded, context);
+    queue.hardware->hostSignalled.wait(lock);
+  }
 }
 
 uint64_t Queue::submitted() const {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QueueState.h"
+#include "DeadlockProof.h"
 #include "tessera/ISA/Mmio.h"
 #include "tessera/Support/Bytes.h"
 #include <algorithm>
@@ -210,49 +211,85 @@ Result<std::vector<Packet>> QueueState::plan(Operation &operation,
 // Submission
 //===----------------------------------------------------------------------===//
 
-Status QueueState::makeRoom(uint64_t packets, const Operation &operation) {
+Status QueueState::makeRoom(uint64_t packets, const Operation &operation,
+                            Hardware::Lock &lock) {
   if (packets > ring->capacity())
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("needs {} packets, the ring of {} slots takes {} at "
-                    "once",
-                    packets, ring->slots(), ring->capacity()));
-  TESSERA_RETURN_IF_ERROR(hardware->update());
-  if (ring->room() >= packets)
-    return Status::success();
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("needs {} packets, the ring of {} slots takes {} "
+                              "at once",
+                              packets, ring->slots(), ring->capacity()));
   if (operation.whenFull == WhenFull::Fail)
     return Status(
         StatusCode::ResourceExhausted,
         fmt::format("needs {} packets, the ring has room for {} of {}", packets,
                     ring->room(), ring->capacity()));
   TESSERA_ASSIGN_OR_RETURN(
-      bool room,
+      bool progress,
       runUntil([&] { return ring->room() >= packets || !failure.ok(); },
                driver::timeInfinite));
-  if (!room)
-    return Status(
-        StatusCode::Deadlock,
-        fmt::format("the ring is full and its work cannot go on; oldest: "
-                    "'{}'",
-                    inFlight.front().label));
+  if (progress)
+    return Status::success();
+  Verdict verdict = judge(*this);
+  if (verdict.kind != Verdict::Kind::HostMaySignal)
+    return verdict.status.withContext("the ring is full and stays so");
+  hardware->hostSignalled.wait(lock);
   return Status::success();
 }
 
-Status QueueState::submit(Operation operation) {
-  auto failed = [&](const Status &status) {
-    return status.withContext(
-        fmt::format("queue '{}': '{}'", label, operation.label));
-  };
+Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
   TESSERA_RETURN_IF_ERROR(hardware->update());
   if (!failure.ok())
-    return failed(Status(StatusCode::FailedPrecondition,
-                         "the queue has stopped: " + failure.message()));
-  if (Status checked = checkPoints(operation); !checked.ok())
-    return failed(checked);
+    return Status(StatusCode::FailedPrecondition,
+                  "the queue has stopped: " + failure.message());
+  TESSERA_RETURN_IF_ERROR(checkPoints(operation));
+  Prepared prepared;
+  prepared.barrier =
+      operation.barrier || operation.isBarrierOperation || barrierPending;
+  if (!operation.raw.empty()) {
+    PacketImage &image = prepared.images.emplace_back();
+    std::copy(operation.raw.begin(), operation.raw.end(), image.begin());
+    return prepared;
+  }
+  Result<std::vector<Packet>> packets = plan(operation, prepared.gates);
+  if (!packets) {
+    releaseGates(prepared.gates);
+    return packets.status();
+  }
+  packets->front().flags |= prepared.barrier ? packetBarrier : 0;
+  uint32_t id = nextId;
+  for (Packet &packet : *packets) {
+    packet.id = id++;
+    prepared.images.push_back(encode(packet));
+  }
+  return prepared;
+}
 
-  // Several waits for one semaphore are one for the highest value.
+void QueueState::publish(Operation &operation, Prepared &prepared) {
+  Submission submission;
+  submission.first = ring->published();
+  submission.last = submission.first + prepared.images.size() - 1;
+  submission.label = operation.label;
+  submission.waits = operation.waits;
+  submission.signals = operation.signals;
+  submission.barrier = prepared.barrier;
+  submission.commands = operation.commands;
+  submission.keepAlive = std::move(operation.keepAlive);
+  submission.gates = std::move(prepared.gates);
+  for (const Point &signal : submission.signals)
+    signal.semaphore->promised.insert(signal.value);
+  if (submission.commands)
+    ++submission.commands->executionsInFlight;
+  nextId += prepared.images.size();
+  barrierPending = operation.isBarrierOperation;
+  // In flight before the device can see it.
+  inFlight.push_back(std::move(submission));
+  ring->publish(prepared.images);
+}
+
+/// Several waits for one semaphore are one for the highest value.
+static std::vector<Point> mergeWaits(const std::vector<Point> &waits) {
   std::vector<Point> merged;
-  for (const Point &wait : operation.waits) {
+  for (const Point &wait : waits) {
     auto same = std::find_if(merged.begin(), merged.end(), [&](const Point &p) {
       return p.semaphore == wait.semaphore;
     });
@@ -261,55 +298,29 @@ Status QueueState::submit(Operation operation) {
     else
       same->value = std::max(same->value, wait.value);
   }
-  operation.waits = std::move(merged);
+  return merged;
+}
 
-  Submission submission;
-  std::vector<PacketImage> images;
-  bool barrier =
-      operation.barrier || operation.isBarrierOperation || barrierPending;
-  if (operation.raw.empty()) {
-    Result<std::vector<Packet>> packets = plan(operation, submission.gates);
-    if (!packets) {
-      releaseGates(submission.gates);
-      return failed(packets.status());
+Status QueueState::submit(Operation operation, Hardware::Lock &lock) {
+  auto failed = [&](const Status &status) {
+    return status.withContext(
+        fmt::format("queue '{}': '{}'", label, operation.label));
+  };
+  operation.waits = mergeWaits(operation.waits);
+  while (true) {
+    // While we wait for room, others may submit: prepare afresh each time.
+    Result<Prepared> prepared = prepare(operation);
+    if (!prepared)
+      return failed(prepared.status());
+    if (ring->room() >= prepared->images.size()) {
+      publish(operation, *prepared);
+      break;
     }
-    packets->front().flags |= barrier ? packetBarrier : 0;
-    uint32_t id = nextId;
-    for (Packet &packet : *packets) {
-      packet.id = id++;
-      images.push_back(encode(packet));
-    }
-  } else {
-    PacketImage &image = images.emplace_back();
-    std::copy(operation.raw.begin(), operation.raw.end(), image.begin());
+    releaseGates(prepared->gates);
+    if (Status room = makeRoom(prepared->images.size(), operation, lock);
+        !room.ok())
+      return failed(room);
   }
-  if (Status room = makeRoom(images.size(), operation); !room.ok()) {
-    releaseGates(submission.gates);
-    return failed(room);
-  }
-  if (!failure.ok()) { // Stopped while we waited for room.
-    releaseGates(submission.gates);
-    return failed(Status(StatusCode::FailedPrecondition,
-                         "the queue has stopped: " + failure.message()));
-  }
-
-  submission.first = ring->published();
-  submission.last = submission.first + images.size() - 1;
-  submission.label = operation.label;
-  submission.waits = operation.waits;
-  submission.signals = operation.signals;
-  submission.barrier = barrier;
-  submission.commands = operation.commands;
-  submission.keepAlive = std::move(operation.keepAlive);
-  for (const Point &signal : submission.signals)
-    signal.semaphore->promised.insert(signal.value);
-  if (submission.commands)
-    ++submission.commands->executionsInFlight;
-  nextId += images.size();
-  barrierPending = operation.isBarrierOperation;
-  // In flight before the device can see it.
-  inFlight.push_back(std::move(submission));
-  ring->publish(images);
   TESSERA_RETURN_IF_ERROR(
       writeRegister(mmio::queueDoorbell, ring->published() - 1));
   // Whoever waits for something that this work may signal looks again.

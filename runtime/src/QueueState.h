@@ -74,8 +74,8 @@ struct QueueState {
   std::vector<Gate> gates;
 
   /// Turns the operation into packets and publishes them; an error changes
-  /// nothing. Expects the lock.
-  Status submit(Operation operation);
+  /// nothing. A wait for room may give `lock` up for a while.
+  Status submit(Operation operation, Hardware::Lock &lock);
   /// The completion drain and the fault check.
   Status update();
   /// Lets the device run until `done` or nothing can happen any more. In steps:
@@ -101,13 +101,22 @@ struct QueueState {
   Status writeRegister(uint64_t offset, uint64_t value) const;
 
 private:
+  /// The packets of an operation, ready for publication.
+  struct Prepared {
+    std::vector<PacketImage> images;
+    std::vector<uint32_t> gates;
+    bool barrier = false;
+  };
+  Result<Prepared> prepare(Operation &operation);
+  void publish(Operation &operation, Prepared &prepared);
   Result<std::vector<isa::Packet>> plan(Operation &operation,
                                         std::vector<uint32_t> &usedGates);
   Result<std::vector<isa::Packet>> planBarrier(Operation &operation) const;
   Result<Point> takeGate(std::vector<uint32_t> &usedGates);
   void releaseGates(const std::vector<uint32_t> &usedGates);
   Status checkPoints(const Operation &operation) const;
-  Status makeRoom(uint64_t packets, const Operation &operation);
+  Status makeRoom(uint64_t packets, const Operation &operation,
+                  Hardware::Lock &lock);
   Status recordFault();
 };
 
