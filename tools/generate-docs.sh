@@ -22,7 +22,7 @@ dialect_page ISA isa
 {
   echo "# Passes"
   echo
-  echo "In the order in which the pipeline runs them; \`tessera-opt --help\` lists their options too."
+  echo "By phase: graph, tile, then instructions and command stream. lib/Pipelines/Pipelines.cpp has the order in which they run."
   for file in include/tessera/Transforms/GraphPasses.td include/tessera/Transforms/Passes.td \
               include/tessera/Conversion/Passes.td; do
     echo

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Generated pages are up to date; links and commands in the pages lead somewhere."""
+
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+import unittest
+
+from common import BIN, ROOT, run
+
+
+class Docs(unittest.TestCase):
+    def test_generated_pages_are_current(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tmp = pathlib.Path(folder)
+            subprocess.run([ROOT / "tools" / "generate-docs.sh", tmp], check=True)
+            pages = [page for page in tmp.rglob("*.md")]
+            self.assertGreater(len(pages), 4)
+            for page in pages:
+                committed = ROOT / "docs" / page.relative_to(tmp)
+                self.assertEqual(page.read_text(), committed.read_text(),
+                                 f"{committed}: run tools/generate-docs.sh")
+
+    def test_relative_links(self):
+        pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+        for page in pages:
+            for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+                if not target.startswith(("http://", "https://")):
+                    self.assertTrue((page.parent / target).exists(), f"{page}: {target}")
+
+    def test_readme_commands(self):
+        text = (ROOT / "README.md").read_text()
+        commands = [line.strip() for line in text.splitlines() if line.startswith("    $bin/")]
+        self.assertGreater(len(commands), 5)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("test", "third_party"):
+                (pathlib.Path(folder) / name).symlink_to(ROOT / name)
+            for command in commands:
+                line = command.split("#")[0].replace("$bin", shlex.quote(str(BIN)))
+                result = run("bash", "-c", line, cwd=folder)
+                self.assertEqual(result.returncode, 0, f"{command}\n{result.stderr}")
+
+
+if __name__ == "__main__":
+    unittest.main()
