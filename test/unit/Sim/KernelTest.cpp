@@ -1,0 +1,216 @@
+//===- KernelTest.cpp - Event kernel, memories, NoC, translation -*- C++
+//-*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimFixture.h"
+#include "kernel/EventQueue.h"
+#include "memory/SparseStore.h"
+#include "noc/Noc.h"
+
+namespace tessera::sim::test {
+
+/// Writes down what it is told.
+struct Recorder : Component {
+  std::vector<std::pair<int, uint64_t>> *log = nullptr;
+  int name = 0;
+  void handle(const Event &event) override {
+    log->push_back({name, event.payload});
+  }
+};
+
+static Event eventAt(Time time, Phase phase, ComponentId component,
+                     uint64_t payload) {
+  Event e;
+  e.time = time;
+  e.phase = phase;
+  e.component = component;
+  e.payload = payload;
+  return e;
+}
+
+TEST(EventQueue, TiesAreOrdered) {
+  EventQueue queue;
+  std::vector<std::pair<int, uint64_t>> log;
+  Recorder a, b;
+  a.log = b.log = &log;
+  a.name = 0, b.name = 1;
+  ComponentId idA = queue.add(a), idB = queue.add(b);
+  queue.post(eventAt(5, Phase::Start, idA, 1));
+  queue.post(eventAt(5, Phase::Signal, idB, 2));
+  queue.post(eventAt(5, Phase::Complete, idB, 3));
+  queue.post(eventAt(5, Phase::Complete, idA, 4));
+  queue.post(eventAt(5, Phase::Complete, idA, 5));
+  queue.post(eventAt(4, Phase::Start, idB, 6));
+  while (!queue.empty())
+    queue.executeNext();
+  EXPECT_EQ(log, (std::vector<std::pair<int, uint64_t>>{
+                     {1, 6}, {0, 4}, {0, 5}, {1, 3}, {1, 2}, {0, 1}}));
+  EXPECT_EQ(queue.now(), 5u);
+  EXPECT_EQ(queue.executed(), 6u);
+}
+
+TEST(EventQueue, RestoresItsEvents) {
+  EventQueue queue, other;
+  std::vector<std::pair<int, uint64_t>> log;
+  Recorder a;
+  a.log = &log;
+  queue.add(a);
+  other.add(a);
+  for (uint64_t i = 0; i < 20; ++i)
+    queue.post(eventAt(100 - i % 7, Phase::Start, 0, i));
+  ByteWriter out;
+  Saver saver(out);
+  queue.serialize(saver);
+  ByteReader in(std::as_const(out).bytes());
+  Loader loader(in);
+  other.serialize(loader);
+  ASSERT_TRUE(loader.ok());
+  while (!queue.empty())
+    queue.executeNext();
+  auto expected = std::exchange(log, {});
+  while (!other.empty())
+    other.executeNext();
+  EXPECT_EQ(log, expected);
+}
+
+TEST(Clock, CrossingsRoundUp) {
+  Clock clock(0.75); // 1,333,333 fs
+  EXPECT_EQ(clock.periodFs(), 1333333u);
+  EXPECT_EQ(clock.ceil(clock.at(7)), 7u);
+  EXPECT_EQ(clock.ceil(clock.at(7) + 1), 8u);
+  EXPECT_EQ(clock.ceil(0), 0u);
+}
+
+TEST(SparseStore, PagesComeWithTheFirstWrite) {
+  SparseStore store(1 << 20);
+  std::vector<uint8_t> data(100, 7), back(102, 9);
+  uint64_t at = SparseStore::pageBytes - 50; // over a page's end
+  uint64_t empty = store.hash(0);
+  store.write(at, data.data(), data.size());
+  store.read(at - 1, back.data(), back.size());
+  EXPECT_EQ(back.front(), 0);
+  EXPECT_EQ(back.back(), 0);
+  EXPECT_EQ(back[1], 7);
+  EXPECT_NE(store.hash(0), empty);
+  std::vector<uint8_t> zeros(100);
+  store.write(at, zeros.data(), zeros.size());
+  EXPECT_EQ(store.hash(0), empty);
+  EXPECT_TRUE(store.contains((1 << 20) - 8, 8));
+  EXPECT_FALSE(store.contains((1 << 20) - 7, 8));
+  EXPECT_FALSE(store.contains(~0ull, 2));
+}
+
+TEST(Noc, Hops) {
+  Architecture arch = tinyArchitecture();
+  arch.cores = {16, 4, 4};
+  arch.noc.hopCycles = 2;
+  Noc mesh(arch);
+  EXPECT_EQ(mesh.hops(5, 5), 1u);
+  EXPECT_EQ(mesh.hops(0, 15), 7u);
+  EXPECT_EQ(mesh.send(0, 15, 64, 1000), 1000 + 7 * 2 * 1'000'000u);
+  EXPECT_EQ(mesh.byteHops(), 7u * 64);
+  arch.noc.topology = NocTopology::Ring;
+  EXPECT_EQ(Noc(arch).hops(1, 15), 3u);
+  arch.noc.topology = NocTopology::Crossbar;
+  EXPECT_EQ(Noc(arch).hops(1, 15), 1u);
+}
+
+TEST(Translation, WalksCostTheirReads) {
+  Machine m;
+  Kernel k;
+  k.td(0, tensor(isa::Space::Spm, NumericFormat::F32, {16}, 0));
+  k.td(1,
+       tensor(isa::Space::Global, NumericFormat::F32, {16}, Machine::dataArea));
+  k.load(0, 1, {}, {{0, 1}});
+  k.store(1, 0, {{0, 1}}, {{1, 1}});
+  k.load(0, 1, {{1, 1}});
+  k.halt();
+  m.run(k);
+  // A 2 MiB page: three entries are read, one after the other, at 26 cycles
+  // each (1 over the NoC, 20, 4, 1 back); then the burst takes its 27.
+  EXPECT_EQ(m.span(2).end - m.span(2).begin, 3 * 26 + 27u);
+  // The store engine finds the translation in the second level, 8 cycles away.
+  EXPECT_EQ(m.span(3).end - m.span(3).begin, 8 + 22u);
+  EXPECT_EQ(m.span(4).end - m.span(4).begin, 27u);
+  Statistics s = m.device.statistics();
+  EXPECT_EQ(s.dispatches[0].engines[size_t(Engine::Load)][StallCause::Tlb],
+            3 * 26 - 1u);
+}
+
+TEST(Translation, SmallPages) {
+  Machine m;
+  // The 2 MiB at index 100 as two 64 KiB pages at 0x500000 and 0x480000.
+  isa::PageEntry pointer;
+  pointer.valid = true;
+  pointer.address = 0x4000;
+  m.write<uint64_t>(0x3000 + 8 * 100, {pointer.encode()});
+  isa::PageEntry leaf;
+  leaf.valid = leaf.leaf = leaf.read = leaf.write = true;
+  leaf.address = 0x500000;
+  m.write<uint64_t>(0x4000, {leaf.encode()});
+  leaf.address = 0x480000;
+  m.write<uint64_t>(0x4008, {leaf.encode()});
+  std::vector<uint32_t> data(32);
+  for (uint32_t i = 0; i < 32; ++i)
+    data[i] = i;
+  m.write(Machine::dataArea, data);
+  isa::CopyPacket copy;
+  copy.source = Machine::dataArea;
+  copy.destination = (100ull << 21) + 65536 - 64; // over the border
+  copy.size = 128;
+  copy.completion = {3, 1};
+  isa::Packet packet;
+  packet.body = copy;
+  m.submit(packet);
+  m.settle();
+  EXPECT_EQ(m.semaphore(3), 1u);
+  EXPECT_EQ(m.read<uint32_t>(0x500000 + 65536 - 64, 16),
+            std::vector<uint32_t>(data.begin(), data.begin() + 16));
+  EXPECT_EQ(m.read<uint32_t>(0x480000, 16),
+            std::vector<uint32_t>(data.begin() + 16, data.end()));
+}
+
+TEST(Dram, ChannelsWorkSideBySide) {
+  // 16 bursts: with one channel 27 + 15 * 4; with four the bus is no
+  // bottleneck, and the last burst, issued 15 cycles after the first, decides.
+  for (uint32_t channels : {1u, 4u}) {
+    Architecture arch = tinyArchitecture();
+    arch.dram.channels = channels;
+    Machine m(arch);
+    Kernel k;
+    k.td(0, tensor(isa::Space::Spm, NumericFormat::F32, {256}, 0));
+    k.td(1, tensor(isa::Space::Global, NumericFormat::F32, {256},
+                   Machine::dataArea));
+    k.load(0, 1, {}, {{0, 1}});
+    k.store(1, 0, {{0, 1}}, {{1, 1}});
+    k.load(0, 1, {{1, 1}});
+    k.halt();
+    m.run(k);
+    EXPECT_EQ(m.span(4).end - m.span(4).begin,
+              27 + (channels == 1 ? 15 * 4u : 15u));
+  }
+}
+
+TEST(Dram, RefreshTaxesTheBus) {
+  Architecture arch = tinyArchitecture();
+  arch.dram.refresh = RefreshMode::AllBank;
+  arch.dram.tREFI = 1000,
+  arch.dram.tRFC = 200; // an atom takes 5 cycles instead of 4
+  Machine m(arch);
+  Kernel k;
+  k.td(0, tensor(isa::Space::Spm, NumericFormat::F32, {256}, 0));
+  k.td(1, tensor(isa::Space::Global, NumericFormat::F32, {256},
+                 Machine::dataArea));
+  k.load(0, 1, {}, {{0, 1}});
+  k.store(1, 0, {{0, 1}}, {{1, 1}});
+  k.load(0, 1, {{1, 1}});
+  k.halt();
+  m.run(k);
+  EXPECT_EQ(m.span(4).end - m.span(4).begin, 1 + 20 + 16 * 5 + 1 + 1u);
+}
+
+} // namespace tessera::sim::test
