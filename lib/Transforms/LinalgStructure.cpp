@@ -8,7 +8,7 @@
 #include "LinalgStructure.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -197,7 +197,8 @@ SmallVector<std::string> tessera::nodeNames(ArrayRef<Location> locations) {
       }
       if (auto file = dyn_cast<FileLineColLoc>(part))
         positions.push_back(
-            (file.getFilename().getValue() + ":" + Twine(file.getLine()))
+            (llvm::sys::path::filename(file.getFilename().getValue()) + ":" +
+             Twine(file.getLine()))
                 .str());
       return WalkResult::advance();
     });

@@ -127,7 +127,8 @@ struct StaticPad : OpRewritePattern<tensor::PadOp> {
     auto constants = [](ArrayRef<OpFoldResult> amounts) {
       return getConstantIntValues(amounts);
     };
-    auto low = constants(op.getMixedLowPad()), high = constants(op.getMixedHighPad());
+    auto low = constants(op.getMixedLowPad()),
+         high = constants(op.getMixedHighPad());
     Value value = op.getConstantPaddingValue();
     if (!low || !high || !value || !op.getType().hasStaticShape())
       return failure();
@@ -136,9 +137,9 @@ struct StaticPad : OpRewritePattern<tensor::PadOp> {
         return rewriter.getIndexAttr(amount);
       });
     };
-    rewriter.replaceOpWithNewOp<tensor::PadOp>(op, op.getType(), op.getSource(),
-                                               toResults(*low), toResults(*high), value,
-                                               op.getNofold());
+    rewriter.replaceOpWithNewOp<tensor::PadOp>(
+        op, op.getType(), op.getSource(), toResults(*low), toResults(*high),
+        value, op.getNofold());
     return success();
   }
 };
@@ -301,8 +302,8 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
 
   LogicalResult generalize() {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DecomposeAggregate, Generalize, SplatToFill, StaticPad, StaticReshape>(
-        &getContext());
+    patterns.add<DecomposeAggregate, Generalize, SplatToFill, StaticPad,
+                 StaticReshape>(&getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     // That set converts only what is illegal for a conversion target, so run it
     // greedily: each pattern checks that its operands are tensors.

@@ -24,5 +24,8 @@ void tessera::addLowerToTilePasses(OpPassManager &manager, StringRef arch) {
   manager.addNestedPass<func::FuncOp>(createTileDispatchesPass(options));
   manager.addPass(createBufferizeDispatchesPass());
   manager.addPass(createConvertToTilePass());
+  SplitCoresPassOptions cores;
+  cores.arch = arch.str();
+  manager.addPass(createSplitCoresPass(cores));
   manager.addPass(createVerifyLoweredToTilePass());
 }

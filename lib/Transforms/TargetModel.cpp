@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TargetModel.h"
+#include "tessera/ISA/Instruction.h"
 #include "tessera/Support/NumericFormat.h"
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,8 @@
 using namespace tessera;
 
 static uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+unsigned TargetModel::maxLoops() const { return isa::maxLoopDepth; }
 
 uint64_t TargetModel::allocatedBytes(uint64_t bytes) const {
   uint64_t unit = std::max<uint64_t>(64, arch.spm.bankWidth);

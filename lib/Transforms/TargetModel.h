@@ -25,6 +25,9 @@ public:
 
   uint64_t spmBytes() const { return arch.spm.bytes / shares; }
   uint64_t accBytes() const { return arch.acc.bytes / shares; }
+  uint32_t cores() const { return arch.cores.count; }
+  /// Hardware loops nest this deep.
+  unsigned maxLoops() const;
   /// What a local buffer of `bytes` takes: buffers start on bank boundaries.
   uint64_t allocatedBytes(uint64_t bytes) const;
 

@@ -76,13 +76,28 @@ public:
 
   bool fits(const TilePlan &plan) const {
     return plan.spmBytes <= target.spmBytes() &&
-           plan.accBytes <= target.accBytes();
+           plan.accBytes <= target.accBytes() && nests(plan);
+  }
+
+  /// Whether the hardware can nest as many loops.
+  bool nests(const TilePlan &plan) const {
+    unsigned count = 0;
+    for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+      count += plan.isTiled(problem, dim);
+    return count <= target.maxLoops();
   }
 
   /// How far a plan is beyond the capacities; 1 if it fits.
   double excess(const TilePlan &plan) const {
     return std::max({1.0, double(plan.spmBytes) / double(target.spmBytes()),
                      double(plan.accBytes) / double(target.accBytes())});
+  }
+
+  unsigned loops(const TilePlan &plan) const {
+    unsigned count = 0;
+    for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+      count += plan.isTiled(problem, dim);
+    return count;
   }
 
 private:
@@ -153,6 +168,21 @@ private:
     return result;
   }
 
+  /// The part of the tiles that the busiest core computes: cores share the
+  /// outermost loop, unless that is a reduction.
+  double share(const TilePlan &plan) const {
+    for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
+      int64_t count = trips(plan, dim);
+      if (count == 1)
+        continue;
+      if (problem.dims[dim].reduction)
+        return 1;
+      int64_t cores = target.cores();
+      return double((count + cores - 1) / cores) / double(count);
+    }
+    return 1;
+  }
+
   double cycles(const TilePlan &plan) const {
     double parallelTiles = 1, allTiles = 1;
     for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
@@ -185,7 +215,12 @@ private:
             count * target.vectorCycles(product(plan, step.points), step.aluOps,
                                         step.sfuOps, step.inputs);
     }
-    double memory = load + store;
+    // Every core does its part of the outermost loop's iterations.
+    double part = share(plan);
+    matrix *= part;
+    vector *= part;
+    allTiles = std::max(1.0, allTiles * part);
+    double memory = (load + store) * part;
     double longest = std::max({memory, matrix, vector});
     double all = memory + matrix + vector;
     // With two copies the engines overlap but for the first and last tile.
@@ -252,6 +287,8 @@ public:
         std::vector<size_t> next = position;
         --next[dim];
         TilePlan candidate = at(next);
+        if (!evaluator.nests(candidate))
+          continue;
         double score = candidate.cycles * evaluator.excess(candidate);
         if (evaluator.excess(candidate) >= evaluator.excess(plan))
           score *= 4; // It does not help by itself.

@@ -7,6 +7,7 @@
 // TINY-LABEL: func.func @matmul
 // TINY: graph.dispatch
 // TINY: scf.for
+// TINY: linalg.fill
 // TINY: %[[SUM:.*]] = scf.for {{.*}} iter_args
 // TINY: linalg.generic {{.*}} "reduction"]
 // TINY: scf.yield

@@ -10,7 +10,8 @@
 //
 //   tessera-normalize, tessera-form-dispatches      (--emit=graph shows this)
 //   tessera-tile-dispatches, tessera-bufferize-dispatches,
-//   tessera-convert-to-tile, verify-lowered-to-tile (--emit=tile shows this)
+//   tessera-convert-to-tile, tessera-split-cores, verify-lowered-to-tile
+//                                                   (--emit=tile shows this)
 //
 //===----------------------------------------------------------------------===//
 

@@ -122,6 +122,32 @@ def ConvertToTilePass : Pass<"tessera-convert-to-tile", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::affine::AffineDialect"];
 }
 
+def SplitCoresPass : Pass<"tessera-split-cores", "::mlir::ModuleOp"> {
+  let summary = "Share a kernel's outer loop among the cores";
+  let description = [{
+    If a kernel is one loop whose iterations store to places of their own and
+    carry nothing in local buffers, its iterations are dealt out to the cores in
+    turn, and its dispatches get a rectangle of cores, at most one for each
+    iteration. Each core does what comes before the loop for itself.
+
+    ```mlir
+    scf.for %i = %c0 to %c64 step %c8 {...}
+    ```
+    becomes
+    ```mlir
+    %core = tile.core_id : index
+    %cores = tile.num_cores : index
+    %lower = arith.muli %core, %c8 : index
+    %step = arith.muli %cores, %c8 : index
+    scf.for %i = %lower to %c64 step %step {...}
+    ```
+  }];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
+  ];
+  let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def VerifyLoweredToTilePass : Pass<"verify-lowered-to-tile", "::mlir::ModuleOp"> {
   let summary = "Check that only the tile level's operations are left";
   let description = [{

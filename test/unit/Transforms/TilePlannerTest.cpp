@@ -122,6 +122,37 @@ TEST(TilePlanner, WhatCannotFitIsAnErrorWithBytes) {
   EXPECT_THAT(plan.status().message(), testing::HasSubstr("65536"));
 }
 
+TEST(TilePlanner, OuterLoopHasWorkForAllCores) {
+  for (const char *name : {"edge", "server"}) {
+    Architecture arch = preset(name);
+    TargetModel target(arch);
+    TileProblem problem = matmul(4096, 4096, 4096);
+    Result<TilePlan> plan = planTiles(problem, target);
+    ASSERT_TRUE(plan.ok());
+    EXPECT_TRUE(plan->isTiled(problem, 0)) << name;
+    EXPECT_EQ(4096 / plan->tiles[0] % arch.cores.count, 0) << name;
+  }
+}
+
+TEST(TilePlanner, LoopsNestNoDeeperThanTheHardwareAllows) {
+  Architecture arch = preset("tiny");
+  TargetModel target(arch);
+  TileProblem problem;
+  problem.name = "deep";
+  problem.buffers = {{"in", {}, 4, Memory::Spm, Traffic::Load}};
+  for (unsigned dim = 0; dim < 9; ++dim) {
+    problem.dims.push_back({4, Kind::Free, false});
+    problem.buffers[0].extents.push_back(along(dim, 4));
+  }
+  Result<TilePlan> plan = planTiles(problem, target);
+  ASSERT_TRUE(plan.ok());
+  unsigned loops = 0;
+  for (unsigned dim = 0; dim < 9; ++dim)
+    loops += plan->isTiled(problem, dim);
+  EXPECT_GE(loops, 1u);
+  EXPECT_LE(loops, 6u);
+}
+
 TEST(TilePlanner, CheckRefusesBadIndices) {
   TileProblem problem = matmul(8, 8, 8);
   problem.buffers[0].extents[0].terms[0].dim = 7;
