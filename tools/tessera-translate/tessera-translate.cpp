@@ -7,8 +7,9 @@
 //
 //   --isa-to-object   a module of isa.kernel and isa.map_program to an object
 //   --object-to-isa   an object's kernels to the isa dialect, i.e. assembly
+//   --import-onnx, --import-mlir   a model as it is after import
 //
-// Together they are an assembler and a disassembler whose output assembles.
+// The first two are an assembler and a disassembler whose output assembles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "tessera/Arch/Architecture.h"
 #include "tessera/Conversion/ISAToObject.h"
+#include "tessera/Import/Import.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -74,6 +76,7 @@ int main(int argc, char **argv) {
   TranslateToMLIRRegistration fromObject(
       "object-to-isa", "An object's kernels to isa", readKernels,
       [](DialectRegistry &registry) { registry.insert<isa::ISADialect>(); });
+  registerImportTranslations();
   return failed(
       mlirTranslateMain(argc, argv, "Tessera's translation driver\n"));
 }
