@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/CommandProcessor.h"
+#include <atomic>
+#include <cstring>
 
 namespace tessera::sim {
 
@@ -131,7 +133,6 @@ void CommandProcessor::fetchIssue(uint32_t q) {
 void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
   Queue &queue = queues[q];
   queue.busy = false;
-  std::vector<uint8_t> bytes(size_t(queue.fetchCount) * isa::packetBytes);
   Fetched fetched;
   fetched.fetchCycle = queue.fetchCycle;
   if (queue.fetchParent) {
@@ -139,6 +140,7 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
     if (!parent)
       return advance(q);
     const auto &indirect = std::get<isa::IndirectPacket>(parent->packet.body);
+    std::vector<uint8_t> bytes(size_t(queue.fetchCount) * isa::packetBytes);
     uint64_t address =
         indirect.address + uint64_t(parent->nextCommand) * isa::packetBytes;
     if (faultCause == FaultCause::None)
@@ -157,17 +159,19 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
     }
     return advance(q);
   }
-  uint64_t at = queue.ring + (queue.read & (queue.size - 1)) * isa::packetBytes;
-  services.memory.read(isa::PhysicalSpace::Host, at, bytes.data(),
-                       bytes.size());
-  for (uint32_t i = 0; i < queue.fetchCount; ++i) {
-    std::copy_n(bytes.begin() + i * isa::packetBytes, isa::packetBytes,
-                fetched.image.begin());
+  // The host publishes a packet by storing its header last, from any thread.
+  std::byte *at = services.memory.host().data() + queue.ring +
+                  (queue.read & (queue.size - 1)) * isa::packetBytes;
+  for (uint32_t i = 0; i < queue.fetchCount; ++i, at += isa::packetBytes) {
+    auto &header = reinterpret_cast<uint8_t &>(*at);
+    fetched.image[0] =
+        std::atomic_ref<uint8_t>(header).load(std::memory_order_acquire);
     if (fetched.image[0] == uint8_t(isa::PacketType::Invalid)) {
       // Reserved, not yet published: its publication rings again.
       queue.sleeping = true;
       break;
     }
+    std::memcpy(fetched.image.data() + 1, at + 1, isa::packetBytes - 1);
     fetched.ringIndex = queue.read++;
     queue.source.buffer.push_back(fetched);
   }
