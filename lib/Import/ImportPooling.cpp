@@ -11,7 +11,6 @@
 #include "Window.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include <bit>
 #include <fmt/format.h>
 #include <limits>
 
@@ -78,16 +77,6 @@ static Value buildPooling(ImplicitLocOpBuilder &b, const Pooling &pooling,
                                           ValueRange{input, kernel}, init,
                                           strides, dilations)
       .getResult(0);
-}
-
-/// Divides a sum by `count`; a power of two has an exact reciprocal, and a
-/// product is cheaper.
-static Value buildDivision(ImplicitLocOpBuilder &b, Value sum, int64_t count) {
-  if (std::has_single_bit(static_cast<uint64_t>(count)))
-    return arith::MulFOp::create(
-        b, sum, buildScalar(b, 1.0f / static_cast<float>(count)));
-  return arith::DivFOp::create(b, sum,
-                               buildScalar(b, static_cast<float>(count)));
 }
 
 /// Divides each sum by the number of elements in its window.

@@ -142,6 +142,8 @@ Status importMatMul(NodeImport &node);
 Status importBatchNormalization(NodeImport &node);
 Status importSoftmax(NodeImport &node);
 Status importLogSoftmax(NodeImport &node);
+// ImportReduction.cpp
+Status importReduction(NodeImport &node);
 // ImportElementwise.cpp
 Status importBinary(NodeImport &node);
 Status importUnary(NodeImport &node);

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
+#include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
@@ -56,6 +57,15 @@ int64_t tessera::onnx::product(ArrayRef<int64_t> extents) {
 
 Value tessera::onnx::buildScalar(ImplicitLocOpBuilder &b, float value) {
   return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+}
+
+Value tessera::onnx::buildDivision(ImplicitLocOpBuilder &b, Value sum,
+                                   int64_t count) {
+  if (std::has_single_bit(static_cast<uint64_t>(count)))
+    return arith::MulFOp::create(
+        b, sum, buildScalar(b, 1.0f / static_cast<float>(count)));
+  return arith::DivFOp::create(b, sum,
+                               buildScalar(b, static_cast<float>(count)));
 }
 
 Value tessera::onnx::buildEmpty(ImplicitLocOpBuilder &b,

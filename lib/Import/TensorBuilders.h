@@ -28,6 +28,10 @@ Status checkShape(llvm::ArrayRef<int64_t> shape);
 int64_t product(llvm::ArrayRef<int64_t> extents);
 
 mlir::Value buildScalar(mlir::ImplicitLocOpBuilder &b, float value);
+/// The scalar `sum` divided by `count`: multiplied by its reciprocal if that is
+/// exact, since a product is cheaper.
+mlir::Value buildDivision(mlir::ImplicitLocOpBuilder &b, mlir::Value sum,
+                          int64_t count);
 /// A tensor without defined elements.
 mlir::Value buildEmpty(mlir::ImplicitLocOpBuilder &b,
                        llvm::ArrayRef<int64_t> shape);

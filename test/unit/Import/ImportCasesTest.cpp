@@ -81,7 +81,8 @@ TEST_P(ImportCases, AgreeWithOtherSoftware) {
 INSTANTIATE_TEST_SUITE_P(Models, ImportCases,
                          testing::Values("convolution", "pooling", "matmul",
                                          "elementwise", "shapes",
-                                         "normalization9", "normalization13"),
+                                         "normalization9", "normalization13",
+                                         "reductions13", "reductions18"),
                          [](const auto &info) {
                            return std::string(info.param);
                          });

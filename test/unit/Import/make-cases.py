@@ -214,6 +214,26 @@ def normalization(opset):
     m.write()
 
 
+def reductions(opset):
+    m = Model(f"reductions{opset}", opset, x=(2, 3, 4))
+
+    def reduce(name, op, axes=None, **attributes):
+        if axes is None:
+            m.node(name, op, ["x"], **attributes)
+        elif opset >= 18 or (op == "ReduceSum" and opset >= 13):
+            m.node(name, op, ["x", m.constant(name + "_axes", np.array(axes, np.int64))], **attributes)
+        else:
+            m.node(name, op, ["x"], axes=axes, **attributes)
+
+    for op in ("ReduceMax", "ReduceMean", "ReduceSum"):
+        reduce(op + "_all", op)
+        reduce(op + "_scalar", op, keepdims=0)
+        reduce(op + "_last", op, [-1], keepdims=0)
+        reduce(op + "_two", op, [2, 0])
+        reduce(op + "_two_dropped", op, [0, 1], keepdims=0)
+    m.write()
+
+
 def main():
     CASES.mkdir(exist_ok=True)
     convolution()
@@ -223,6 +243,8 @@ def main():
     shapes()
     normalization(9)
     normalization(13)
+    reductions(13)
+    reductions(18)
 
 
 if __name__ == "__main__":
