@@ -62,21 +62,12 @@ void DmaEngine::step(Cycle now) {
 }
 
 bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
-  if (entry.opcode == Opcode::WAIT) {
-    account.wait(StallCause::QueueEmpty, now);
-    account.charge(StallCause::Busy, now + 1);
-    nextStart = now + 1;
-    core.trace(TraceEvent::Kind::InstructionEnd, kind, entry.opcode, entry.pc);
-    if (queue.empty())
-      core.checkDone();
-    return core.running();
-  }
   Transfer transfer;
   transfer.opcode = entry.opcode;
   transfer.pc = entry.pc;
   transfer.signals = entry.signals;
   transfer.posted = entry.posted;
-  if (entry.opcode == Opcode::SIGNAL) {
+  if (entry.opcode == Opcode::WAIT || entry.opcode == Opcode::SIGNAL) {
     account.wait(StallCause::QueueEmpty, now);
     account.charge(StallCause::Busy, now + 1);
     nextStart = now + 1;
@@ -228,7 +219,7 @@ void DmaEngine::scheduleFinish() {
 }
 
 bool DmaEngine::commit(const Transfer &t) {
-  if (t.opcode == Opcode::SIGNAL)
+  if (t.opcode == Opcode::WAIT || t.opcode == Opcode::SIGNAL)
     return true;
   if (storing) {
     if (t.data.empty())

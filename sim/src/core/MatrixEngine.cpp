@@ -29,16 +29,7 @@ void MatrixEngine::reset() {
 void MatrixEngine::step(Cycle now) {
   while (core.running() && headReady(now)) {
     QueueEntry entry = pop(now);
-    if (entry.opcode == Opcode::WAIT) {
-      account.wait(StallCause::QueueEmpty, now);
-      account.charge(StallCause::Busy, now + 1);
-      nextStart = std::max(nextStart, now + 1);
-      core.trace(TraceEvent::Kind::InstructionEnd, kind, entry.opcode,
-                 entry.pc);
-      core.checkDone();
-      continue;
-    }
-    if (entry.opcode == Opcode::SIGNAL) {
+    if (entry.opcode == Opcode::WAIT || entry.opcode == Opcode::SIGNAL) {
       Operation operation;
       operation.opcode = entry.opcode;
       operation.pc = entry.pc;

@@ -45,11 +45,6 @@ void VectorEngine::step(Cycle now) {
     account.wait(StallCause::QueueEmpty, now);
     account.charge(StallCause::Busy, now + 1);
     nextStart = now + 1;
-    if (head.opcode == Opcode::WAIT) {
-      core.trace(TraceEvent::Kind::InstructionEnd, kind, head.opcode, head.pc);
-      core.checkDone();
-      continue;
-    }
     Operation operation;
     operation.opcode = head.opcode;
     operation.pc = head.pc;

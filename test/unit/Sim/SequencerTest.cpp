@@ -150,6 +150,19 @@ TEST(Sequencer, WaitsAreTakenTogether) {
   EXPECT_EQ(cycles(r), 18u);
 }
 
+TEST(Sequencer, AQueuesWaitTakesItsCycleBeforeTheCoreIsDone) {
+  for (Queue queue : {Queue::Ld, Queue::St, Queue::Mx, Queue::Vx}) {
+    Machine m;
+    Kernel k;
+    k.wait(queue, {{0, 1}});
+    k.signal(queue == Queue::Vx ? Queue::Mx : Queue::Vx, {{0, 1}});
+    k.halt();
+    // The signal is pushed in cycle 1, starts in 2, is given in 3; the wait
+    // takes 3; the halt was over in 3 already.
+    EXPECT_EQ(cycles(m.run(k)), 4u);
+  }
+}
+
 static FaultCause faultOf(const std::function<void(Kernel &)> &code,
                           uint64_t pc, uint64_t budget = 0) {
   Machine m;
