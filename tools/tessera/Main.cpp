@@ -25,7 +25,10 @@ int main(int argc, char **argv) {
   addArchCommand(app, action);
   addUnavailableCommands(app);
   // Said before the parser can only say that one is missing.
-  if (argc > 1 && argv[1][0] != '-' && !app.get_subcommand_no_throw(argv[1]))
+  auto isNamed = [&](const CLI::App *command) {
+    return command->get_name() == argv[1];
+  };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isNamed).empty())
     return failUsage(
         fmt::format("'{}' is no sub-command; run, compile, disasm, "
                     "info and arch are",
