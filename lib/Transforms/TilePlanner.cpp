@@ -265,7 +265,6 @@ public:
         choices.push_back({1});
         break;
       }
-      position.push_back(choices.back().size() - 1);
     }
   }
 
@@ -274,17 +273,58 @@ public:
     return at(std::vector<size_t>(choices.size(), 0));
   }
 
-  TilePlan run() {
-    TilePlan plan = at(position);
+  /// The best plan found, if any fits.
+  std::optional<TilePlan> run() {
+    // One descent gets stuck: it may have halved the wrong dimension early. So
+    // there is one for each choice of up to two dimensions that stay whole.
+    std::vector<std::vector<size_t>> starts;
+    size_t count = choices.size();
+    for (size_t first = 0; first <= count; ++first)
+      for (size_t second = first; second <= count; ++second)
+        if (isChoice(first) && isChoice(second))
+          if (auto found = descend(first, second);
+              found &&
+              std::find(starts.begin(), starts.end(), *found) == starts.end())
+            starts.push_back(*found);
+    // The order of equals is that of the starts.
+    std::vector<std::pair<double, size_t>> ranking;
+    for (size_t i = 0; i < starts.size(); ++i)
+      ranking.emplace_back(at(starts[i]).cycles, i);
+    std::sort(ranking.begin(), ranking.end());
+    std::optional<TilePlan> best;
+    for (size_t i = 0; i < std::min<size_t>(ranking.size(), 3); ++i) {
+      position = starts[ranking[i].second];
+      TilePlan plan = at(position);
+      while (std::optional<TilePlan> better = improve(plan))
+        plan = *better;
+      if (!best || plan.cycles < best->cycles)
+        best = plan;
+    }
+    return best;
+  }
+
+private:
+  /// Whether `dim` can be tiled at all, or is none.
+  bool isChoice(size_t dim) const {
+    return dim == choices.size() || choices[dim].size() > 1;
+  }
+
+  /// From whole loops to the first tiles that fit, in steps that cost the least
+  /// time for the bytes that they save. Leaves two dimensions whole.
+  std::optional<std::vector<size_t>> descend(size_t whole,
+                                             size_t alsoWhole) const {
+    std::vector<size_t> current;
+    for (const std::vector<int64_t> &list : choices)
+      current.push_back(list.size() - 1);
+    TilePlan plan = at(current);
     while (!evaluator.fits(plan)) {
-      // The step that costs least time for the bytes that it saves.
       std::optional<TilePlan> best;
       double bestScore = 0;
-      std::vector<size_t> bestPosition;
+      size_t bestDim = 0;
       for (size_t dim = 0; dim < choices.size(); ++dim) {
-        if (position[dim] == 0)
+        if (current[dim] == 0 || dim == whole || dim == alsoWhole)
           continue;
-        std::vector<size_t> next = position;
+        std::vector<size_t> next = current;
         --next[dim];
         TilePlan candidate = at(next);
         if (!evaluator.nests(candidate))
@@ -295,20 +335,17 @@ public:
         if (!best || score < bestScore) {
           best = candidate;
           bestScore = score;
-          bestPosition = next;
+          bestDim = dim;
         }
       }
       if (!best)
-        return plan;
+        return std::nullopt;
       plan = *best;
-      position = bestPosition;
+      --current[bestDim];
     }
-    while (std::optional<TilePlan> better = improve(plan))
-      plan = *better;
-    return plan;
+    return current;
   }
 
-private:
   TilePlan at(const std::vector<size_t> &indices) const {
     std::vector<int64_t> tiles;
     for (size_t dim = 0; dim < indices.size(); ++dim)
@@ -367,9 +404,8 @@ Result<TilePlan> tessera::planTiles(const TileProblem &problem,
   for (unsigned depth : {2u, 1u}) {
     Evaluator evaluator(problem, target, depth);
     Search search(problem, evaluator);
-    TilePlan plan = search.run();
-    if (evaluator.fits(plan))
-      return plan;
+    if (std::optional<TilePlan> plan = search.run())
+      return *plan;
     smallest = search.smallest();
     if (evaluator.fits(smallest))
       return smallest;
