@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
+#include <tuple>
 
 using namespace tessera;
 using isa::Queue;
@@ -61,17 +62,22 @@ struct Element {
 };
 
 /// A hand-over between two queues: signalled after one node of a block, waited
-/// for before another one (or the same one in the next iteration).
+/// for before another one, or, with a depth, before one of that many iterations
+/// later.
 struct Edge {
   Queue from, to;
   uint32_t signalPosition, waitPosition;
-};
+  uint32_t depth; ///< 0: in the same iteration.
 
-/// Buffers whose hand-overs share semaphores.
-struct Group {
-  uint32_t depth;
-  std::vector<Edge> edges; ///< In program order; the wrap edge is the last.
-  bool wraps;
+  /// Whether this hand-over is certain once `other` is kept: as queues run in
+  /// order, a later signal and an earlier wait imply it.
+  bool isImpliedBy(const Edge &other) const {
+    return from == other.from && to == other.to &&
+           (depth == 0) == (other.depth == 0) && depth >= other.depth &&
+           signalPosition <= other.signalPosition &&
+           waitPosition >= other.waitPosition;
+  }
+  auto operator<=>(const Edge &) const = default;
 };
 
 class Planner {
@@ -93,7 +99,7 @@ public:
 private:
   std::vector<Element> elementsOf(uint32_t block, uint32_t buffer) const;
   void planBuffer(uint32_t block, uint32_t buffer, uint32_t depth);
-  static bool tryMerge(Group &group, const Group &other);
+  static std::vector<Edge> withoutImplied(const std::vector<Edge> &edges);
   void emitBlock(uint32_t block, uint32_t begin, uint32_t end);
   uint32_t newSemaphore(Queue waiter, uint32_t initial, uint32_t begin,
                         uint32_t end) {
@@ -104,7 +110,7 @@ private:
   const SyncPlanProblem &problem;
   SyncPlanSolution solution;
   struct Block {
-    std::vector<Group> groups;
+    std::vector<Edge> edges;
     /// Hand-overs after a loop that may be empty: position, from, to.
     std::vector<Element> afterLoop;
   };
@@ -150,43 +156,35 @@ void Planner::planBuffer(uint32_t block, uint32_t buffer, uint32_t depth) {
   if (onlyOneQueue)
     return;
 
-  Group group{depth, {}, block != 0};
+  auto &edges = inner[block].edges;
   for (size_t i = 1; i < elements.size(); ++i)
     if (elements[i - 1].last != elements[i].first)
-      group.edges.push_back({elements[i - 1].last, elements[i].first,
-                             elements[i - 1].position, elements[i].position});
-  if (group.wraps)
-    group.edges.push_back({elements.back().last, elements.front().first,
-                           elements.back().position,
-                           elements.front().position});
-  if (group.edges.empty())
-    return;
-  for (Group &existing : inner[block].groups)
-    if (tryMerge(existing, group))
-      return;
-  inner[block].groups.push_back(std::move(group));
+      edges.push_back({elements[i - 1].last, elements[i].first,
+                       elements[i - 1].position, elements[i].position, 0});
+  if (block != 0)
+    edges.push_back({elements.back().last, elements.front().first,
+                     elements.back().position, elements.front().position,
+                     depth});
 }
 
-/// Merges if both hand over between the same queues and if all the merged
-/// signals still come before the merged waits in program order.
-bool Planner::tryMerge(Group &group, const Group &other) {
-  if (group.depth != other.depth || group.wraps != other.wraps ||
-      group.edges.size() != other.edges.size())
-    return false;
-  std::vector<Edge> merged = group.edges;
-  for (size_t i = 0; i < merged.size(); ++i) {
-    Edge &edge = merged[i];
-    const Edge &with = other.edges[i];
-    if (edge.from != with.from || edge.to != with.to)
-      return false;
-    edge.signalPosition = std::max(edge.signalPosition, with.signalPosition);
-    edge.waitPosition = std::min(edge.waitPosition, with.waitPosition);
-    bool isWrap = group.wraps && i + 1 == merged.size();
-    if (!isWrap && edge.signalPosition >= edge.waitPosition)
-      return false;
+/// The edges that say all, ordered such that those of the same queues and depth
+/// are together and both their signals and their waits ascend.
+std::vector<Edge> Planner::withoutImplied(const std::vector<Edge> &edges) {
+  std::vector<Edge> kept;
+  for (size_t i = 0; i < edges.size(); ++i) {
+    bool isImplied = false;
+    for (size_t j = 0; j < edges.size() && !isImplied; ++j)
+      isImplied = i != j && edges[i].isImpliedBy(edges[j]) &&
+                  // Of equal ones the first stays.
+                  (edges[i] != edges[j] || j < i);
+    if (!isImplied)
+      kept.push_back(edges[i]);
   }
-  group.edges = std::move(merged);
-  return true;
+  std::sort(kept.begin(), kept.end(), [](const Edge &a, const Edge &b) {
+    return std::tie(a.from, a.to, a.depth, a.signalPosition) <
+           std::tie(b.from, b.to, b.depth, b.signalPosition);
+  });
+  return kept;
 }
 
 void Planner::emitBlock(uint32_t block, uint32_t begin, uint32_t end) {
@@ -211,25 +209,42 @@ void Planner::emitBlock(uint32_t block, uint32_t begin, uint32_t end) {
     solution.after[node].push_back({false, element.first, semaphore});
     solution.after[node].push_back({true, element.last, semaphore});
   }
-  for (const Group &group : inner[block].groups)
-    for (size_t i = 0; i < group.edges.size(); ++i) {
-      const Edge &edge = group.edges[i];
-      bool isWrap = group.wraps && i + 1 == group.edges.size();
-      uint32_t semaphore =
-          newSemaphore(edge.to, isWrap ? group.depth : 0,
-                       block == 0 ? edge.signalPosition : begin,
-                       block == 0 ? edge.waitPosition : end);
-      solution.after[body[edge.signalPosition]].push_back(
-          {false, edge.from, semaphore});
-      solution.before[body[edge.waitPosition]].push_back(
-          {true, edge.to, semaphore});
+  // One semaphore for all hand-overs of the same queues and distance: the n-th
+  // wait takes the unit of the n-th signal.
+  std::vector<Edge> edges = withoutImplied(inner[block].edges);
+  for (size_t first = 0, last; first < edges.size(); first = last) {
+    auto isTogether = [&](const Edge &edge) {
+      return std::tie(edge.from, edge.to, edge.depth) ==
+             std::tie(edges[first].from, edges[first].to, edges[first].depth);
+    };
+    last = first;
+    while (last < edges.size() && isTogether(edges[last]))
+      ++last;
+    uint32_t semaphore = newSemaphore(
+        edges[first].to, edges[first].depth * uint32_t(last - first),
+        block == 0 ? edges[first].signalPosition : begin,
+        block == 0 ? edges[last - 1].waitPosition : end);
+    for (size_t i = first; i < last; ++i) {
+      solution.after[body[edges[i].signalPosition]].push_back(
+          {false, edges[i].from, semaphore});
+      solution.before[body[edges[i].waitPosition]].push_back(
+          {true, edges[i].to, semaphore});
     }
+  }
 }
 
 Result<SyncPlanSolution>
 tessera::planSynchronization(const SyncPlanProblem &problem) {
   TESSERA_RETURN_IF_ERROR(problem.check());
-  return Planner(problem).run();
+  SyncPlanSolution solution = Planner(problem).run();
+  for (const auto &semaphore : solution.semaphores)
+    if (semaphore.initial > isa::maxSemaphoreStep)
+      return Status(
+          StatusCode::ResourceExhausted,
+          fmt::format("synchronization: a semaphore needs {} units at "
+                      "first; {} fit",
+                      semaphore.initial, isa::maxSemaphoreStep));
+  return solution;
 }
 
 //===----------------------------------------------------------------------===//

@@ -116,14 +116,29 @@ TEST(SyncPlan, BuffersWithTheSamePhasesShareSemaphores) {
   EXPECT_EQ(plan.after[second].size(), 1u);
 }
 
-TEST(SyncPlan, BuffersAreNotMergedAgainstProgramOrder) {
+TEST(SyncPlan, HandOversOfTheSameQueuesShareASemaphore) {
   ProblemBuilder b;
   uint32_t loop = b.loop(0), x = b.buffer(loop), y = b.buffer(loop);
   b.inst(loop, Queue::Ld, {x});
   b.inst(loop, Queue::Mx, {x});
   b.inst(loop, Queue::Ld, {y});
   b.inst(loop, Queue::Mx, {y});
-  EXPECT_EQ(b.plan().semaphores.size(), 4u);
+  auto plan = b.plan();
+  ASSERT_EQ(plan.semaphores.size(), 2u);
+  EXPECT_EQ(plan.semaphores[0].initial + plan.semaphores[1].initial, 2u);
+}
+
+TEST(SyncPlan, CrossedHandOversKeepTheStricter) {
+  // x: 0 → 3, y: 1 → 2. Waiting for y at 2 implies x at 3.
+  ProblemBuilder b;
+  uint32_t x = b.buffer(0), y = b.buffer(0);
+  b.inst(0, Queue::Ld, {x});
+  b.inst(0, Queue::Ld, {y});
+  b.inst(0, Queue::Mx, {y});
+  uint32_t last = b.inst(0, Queue::Mx, {x});
+  auto plan = b.plan();
+  EXPECT_EQ(plan.semaphores.size(), 1u);
+  EXPECT_TRUE(plan.before[last].empty());
 }
 
 TEST(SyncPlan, TwoQueuesInALoopOverAnOuterBuffer) {
