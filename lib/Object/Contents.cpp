@@ -277,6 +277,7 @@ std::vector<uint8_t> encodeWorkload(const Object &object) {
     out.writeString(record.name);
     out.writeString(record.kind);
     visitNumbers(record, [&](auto value) { out.write(value); });
+    writeNumbers(out, record.producers);
   });
   return out.take();
 }
@@ -289,6 +290,7 @@ Status decodeWorkload(std::span<const uint8_t> bytes, Object &object) {
     record.name = in.readString();
     record.kind = in.readString();
     visitNumbers(record, [&](auto &value) { in.read(value); });
+    readNumbers(in, record.producers);
     return record;
   });
   return in.finish();

@@ -208,10 +208,14 @@ private:
          object.workload.size(), object.compulsoryBytes);
     for (size_t i = 0; i < object.workload.size(); ++i) {
       const OperatorRecord &record = object.workload[i];
-      line("{:6}  {} {} {} M {} K {} N {} batch {} elements {} alu {} sfu {}{}",
+      line("{:6}  {} {} {} M {} K {} N {} batch {} elements {} alu {} sfu "
+           "{}{}{}",
            i, record.name, record.kind, formatName(record.format), record.m,
            record.k, record.n, record.batch, record.elements, record.aluOps,
-           record.sfuOps, record.eitherEngine ? " either engine" : "");
+           record.sfuOps, record.eitherEngine ? " either engine" : "",
+           record.producers.empty()
+               ? ""
+               : fmt::format(" after {}", fmt::join(record.producers, ", ")));
     }
   }
 

@@ -287,10 +287,19 @@ static Status verifyReports(const Object &object) {
         return invalid(fmt::format(".tsr.dispatches: {}: operator {} of {}",
                                    dispatch.name, op, object.workload.size()));
   }
-  for (const OperatorRecord &record : object.workload)
+  for (size_t i = 0; i < object.workload.size(); ++i) {
+    const OperatorRecord &record = object.workload[i];
     if (unsigned(record.format) >= numNumericFormats)
       return invalid(fmt::format(".tsr.workload: {}: unknown format {}",
                                  record.name, unsigned(record.format)));
+    for (size_t p = 0; p < record.producers.size(); ++p)
+      if (record.producers[p] >=
+          (p + 1 < record.producers.size() ? record.producers[p + 1] : i))
+        return invalid(fmt::format(
+            ".tsr.workload: {}: producer {} of operator {}; they ascend, and "
+            "come before it",
+            record.name, record.producers[p], i));
+  }
   return Status::success();
 }
 

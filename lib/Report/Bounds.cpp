@@ -102,6 +102,18 @@ static void addOperator(Floor &floor, const OperatorRecord &op, bool onMatrix,
   }
 }
 
+/// Cycles from the last operand of an operator to its last result, beside its
+/// work: through the array of the matrix engine, or the vector lanes.
+static double pipelineLatency(const OperatorRecord &op, bool onMatrix,
+                              const Architecture &arch) {
+  double vector = arch.vector.latency;
+  if (op.macs() == 0 || !onMatrix)
+    return op.elements ? vector : 0;
+  double matrix =
+      double(arch.matrix.rows) + arch.matrix.cols - 2 + arch.matrix.fillLatency;
+  return op.eitherEngine ? std::min(matrix, vector) : matrix;
+}
+
 Result<Bounds> report::computeBounds(std::span<const OperatorRecord> operators,
                                      uint64_t compulsoryBytes,
                                      const Architecture &arch) {
@@ -109,6 +121,7 @@ Result<Bounds> report::computeBounds(std::span<const OperatorRecord> operators,
   double vectorEngines = arch.cores.count;
   double matrixEngines = double(arch.cores.count) * arch.matrix.count;
   double elements = double(arch.matrix.rows) * arch.matrix.cols;
+  std::vector<double> finish; // Of each operator, if it starts at once.
   for (const OperatorRecord &op : operators) {
     auto format = arch.matrix.macsScale.find(op.format);
     bool onMatrix = format != arch.matrix.macsScale.end();
@@ -127,6 +140,13 @@ Result<Bounds> report::computeBounds(std::span<const OperatorRecord> operators,
     Floor own;
     addOperator(own, op, onMatrix, blocks, vector);
     bounds.layerwise += own.cycles();
+    double start = 0;
+    for (uint32_t producer : op.producers)
+      if (producer < finish.size())
+        start = std::max(start, finish[producer]);
+    finish.push_back(start + own.cycles() +
+                     pipelineLatency(op, onMatrix, arch));
+    bounds.criticalPath = std::max(bounds.criticalPath, finish.back());
   }
   bounds.bound.dram = double(compulsoryBytes) / dramCeilingBytesPerCycle(arch);
   bounds.roofline.dram = bounds.bound.dram;

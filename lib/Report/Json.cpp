@@ -93,6 +93,7 @@ std::string report::toJson(const RunReport &report) {
   json["roofline"] = {{"cycles", report.rooflineCycles},
                       {"efficiency", report.rooflineEfficiency}};
   json["layerwise"] = {{"cycles", report.layerwiseCycles}};
+  json["critical_path"] = {{"cycles", report.criticalPathCycles}};
   json["stalls"] = stallsToJson(report.engines);
   for (size_t engine = 0; engine < sim::numEngines; ++engine)
     json["engines"][std::string(sim::engineName(sim::Engine(engine)))] =

@@ -133,6 +133,7 @@ Result<RunReport> report::makeRunReport(const RunFacts &facts) {
   report.boundCycles = roundUp(bounds.bound.cycles() * runs);
   report.rooflineCycles = roundUp(bounds.roofline.cycles() * runs);
   report.layerwiseCycles = roundUp(bounds.layerwise * runs);
+  report.criticalPathCycles = roundUp(bounds.criticalPath * runs);
   report.boundEfficiency = ratio(bounds.bound.cycles() * runs, cycles);
   report.rooflineEfficiency =
       ratio(bounds.roofline.cycles(), bounds.bound.cycles());

@@ -101,10 +101,12 @@ void Summary::figures() {
                            grouped(report.boundCycles),
                            bold(std::string(limiterName(report.limiter))),
                            bold(percent(report.boundEfficiency))));
-  row("roofline", fmt::format("{} cycles, {} of the bound; layer by layer {}",
+  row("roofline", fmt::format("{} cycles, {} of the bound; layer by layer {}, "
+                              "critical path {}",
                               grouped(report.rooflineCycles),
                               percent(report.rooflineEfficiency),
-                              grouped(report.layerwiseCycles)));
+                              grouped(report.layerwiseCycles),
+                              grouped(report.criticalPathCycles)));
 }
 
 void Summary::verification() {

@@ -94,7 +94,8 @@ struct DispatchInfo {
 };
 
 /// One operator of the model, counted before any mapping: the input of the
-/// bounds (docs/report.md). Contractions have M, K, N (and groups), others 0.
+/// bounds (docs/report.md). Contractions have M, K, N (and groups); reductions
+/// have K, the values that go into one result; others 0.
 struct OperatorRecord {
   std::string name; ///< Model node.
   std::string kind; ///< "matmul", "conv", "elementwise", "pool", "softmax", …
@@ -106,6 +107,9 @@ struct OperatorRecord {
   uint32_t aluOps = 0, sfuOps = 0;
   /// Either engine may do it (GEMV, depthwise): vector work of a contraction.
   bool eitherEngine = false;
+  /// Indices of the operators whose results it reads, each smaller than its
+  /// own; ascending.
+  std::vector<uint32_t> producers;
   bool operator==(const OperatorRecord &) const = default;
   uint64_t macs() const { return batch * m * k * n; }
 };

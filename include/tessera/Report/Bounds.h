@@ -39,6 +39,10 @@ struct Bounds {
   /// Σ over the operators of each one's own bound, without memory: no floor,
   /// as operators may overlap.
   double layerwise = 0;
+  /// The longest chain of operators that need each other's results, each with
+  /// its own bound and the latency of its engine's pipeline: no floor either,
+  /// as an operator may begin with parts of its producers' results.
+  double criticalPath = 0;
 };
 
 /// Cycles of one operator on one matrix engine: its blocks, at least the time

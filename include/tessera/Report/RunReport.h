@@ -86,7 +86,9 @@ struct RunReport {
   uint64_t instructions = 0, packets = 0;
 
   /// Floors of all runs, in whole cycles.
-  uint64_t boundCycles = 0, rooflineCycles = 0, layerwiseCycles = 0;
+  uint64_t boundCycles = 0, rooflineCycles = 0;
+  /// No floors; docs/report.md.
+  uint64_t layerwiseCycles = 0, criticalPathCycles = 0;
   Limiter limiter = Limiter::None;
   Floor bound;                   ///< Terms of one run.
   double boundEfficiency = 0;    ///< Bound ÷ cycles.

@@ -110,7 +110,7 @@ Object sampleObject() {
       {{8, {SymbolKind::Arena, 0, 256}}, {16, {SymbolKind::Rodata, 0, 0}}});
   DispatchPacket nothing;
   addPacket(object, 2, nothing, {{8, {SymbolKind::Kernel, 1, 0}}});
-  object.dispatches = {{"scale", {"/layer/Mul", "/layer/Relu"}, 0, {0}},
+  object.dispatches = {{"scale", {"/layer/Mul", "/layer/Relu"}, 0, {0, 1}},
                        {"nothing", {}, 2, {}}};
   OperatorRecord record;
   record.name = "/layer/Mul";
@@ -119,7 +119,10 @@ Object sampleObject() {
   record.elements = 512;
   record.aluOps = 1;
   record.eitherEngine = true;
-  object.workload = {record};
+  OperatorRecord clamp = record;
+  clamp.name = "/layer/Relu";
+  clamp.producers = {0};
+  object.workload = {record, clamp};
   object.compulsoryBytes = 7096;
   return object;
 }

@@ -113,8 +113,12 @@ TEST(VerifyObject, Packets) {
 
 TEST(VerifyObject, Reports) {
   expectRefused([](Object &o) { o.dispatches[1].packet = 3; }, "packet 3 of 3");
-  expectRefused([](Object &o) { o.dispatches[0].operators = {1}; },
-                "operator 1 of 1");
+  expectRefused([](Object &o) { o.dispatches[0].operators = {2}; },
+                "operator 2 of 2");
   expectRefused([](Object &o) { o.workload[0].format = NumericFormat(99); },
                 "unknown format 99");
+  expectRefused([](Object &o) { o.workload[1].producers = {1}; },
+                "producer 1 of operator 1");
+  expectRefused([](Object &o) { o.workload[1].producers = {0, 0}; },
+                "producer 0 of operator 1");
 }

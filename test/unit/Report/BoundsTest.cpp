@@ -39,8 +39,10 @@ static std::vector<OperatorRecord> exampleOperators() {
   either.elements = 128 * 64;
   either.aluOps = 1;
   either.eitherEngine = true;
-  return {contraction(NumericFormat::BF16, 64, 100, 20),
-          elementwise(1280, 3, 1), either};
+  either.producers = {0};
+  OperatorRecord softmax = elementwise(1280, 3, 1);
+  softmax.producers = {0};
+  return {contraction(NumericFormat::BF16, 64, 100, 20), softmax, either};
 }
 
 TEST(Bounds, ExampleOfTheDocumentation) {
@@ -56,12 +58,13 @@ TEST(Bounds, ExampleOfTheDocumentation) {
   EXPECT_DOUBLE_EQ(bounds->roofline.matrix, 2000);
   EXPECT_DOUBLE_EQ(bounds->roofline.either, 512);
   EXPECT_DOUBLE_EQ(bounds->layerwise, 3232);
+  EXPECT_DOUBLE_EQ(bounds->criticalPath, 2743);
 
   std::string page = *readTextFile(TESSERA_SOURCE_DIR "/docs/report.md");
   for (const char *figure :
        {"M = 2,080, V = 640, (2,080 + 640 + 1,024) / 2 = 1,872",
         "memory takes 3,271.8 cycles: bound 3,272 cycles, limited by `dram`",
-        "2,080 + 640 + 1,024/2 = 3,232", "128,000 / 64 = 2,000"})
+        "2,080 + 640 + 1,024/2 = 3,232", "2,080 + 15 + 640 + 8 = 2,743", "128,000 / 64 = 2,000"})
     EXPECT_NE(page.find(figure), std::string::npos) << figure;
 }
 
@@ -129,6 +132,22 @@ TEST(Bounds, LimiterIsTheLargestTerm) {
   EXPECT_EQ((Floor{4, 4, 4, 5}).limiter(), Limiter::MatrixAndVector);
   EXPECT_EQ((Floor{4, 4, 4, 5}).cycles(), 6);
   EXPECT_EQ((Floor{2, 2, 2, 5}).limiter(), Limiter::Dram);
+}
+
+TEST(Bounds, CriticalPathFollowsTheLongestChain) {
+  Architecture tiny = *loadArchitecture("tiny");
+  double latency = tiny.vector.latency;
+  OperatorRecord op = elementwise(80, 1, 0); // 10 cycles
+  std::vector<OperatorRecord> ops = {op, op, op, op};
+  EXPECT_DOUBLE_EQ(computeBounds(ops, 0, tiny)->criticalPath, 10 + latency)
+      << "nothing waits for anything";
+  ops[2].producers = {0};
+  ops[3].producers = {1, 2};
+  EXPECT_DOUBLE_EQ(computeBounds(ops, 0, tiny)->criticalPath,
+                   3 * (10 + latency));
+  ops[1].elements = 8000;
+  EXPECT_DOUBLE_EQ(computeBounds(ops, 0, tiny)->criticalPath,
+                   1000 + 10 + 2 * latency);
 }
 
 TEST(Bounds, RefreshLowersTheCeilingOnlyWhenAllBanksStop) {
