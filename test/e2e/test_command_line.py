@@ -199,7 +199,12 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(names, ["tiny", "edge", "server", "gemmini16", "tpuv4like"])
         for name in names:
             mine = self.tmp / "mine.yaml"
-            mine.write_text(self.check_good(f"arch show {name}"))
+            text = self.check_good(f"arch show {name}")
+            mine.write_text(text)
+            # Every key, given in the preset's file or not; no comments.
+            for key in ("clock_ghz", "load_bursts", "depth", "tRCDRD", "latency_ns"):
+                self.assertIn(f"{key}: ", text)
+            self.assertNotIn("#", text)
             self.assertIn("valid", self.check_good("arch check mine.yaml"))
             mine.unlink()
 

@@ -27,15 +27,6 @@ static int list() {
 }
 
 static int show(const std::string &name) {
-  // A preset as it was written, with its comments; a file with every key.
-  for (std::string_view preset : architecturePresets())
-    if (preset == name) {
-      Result<std::string_view> text = architecturePresetText(name);
-      if (!text)
-        return fail(text.status());
-      fmt::print("{}", *text);
-      return exitGood;
-    }
   Result<Architecture> arch = loadArchitecture(name);
   if (!arch)
     return fail(arch.status());
@@ -60,7 +51,7 @@ void addArchCommand(CLI::App &app, Action &action) {
     action = list;
   });
   auto name = std::make_shared<std::string>();
-  CLI::App *showCommand = arch->add_subcommand("show", "Prints one");
+  CLI::App *showCommand = arch->add_subcommand("show", "Prints every key of one");
   showCommand->add_option("NAME", *name, "Preset or file")->required();
   showCommand->callback(
       [&action, name] { action = [name] { return show(*name); }; });
