@@ -47,6 +47,9 @@ report::OutputCheck check(const HostTensor &actual,
 
 TEST(Verification, ToleranceComesFromTheModel) {
   EXPECT_EQ(countRoundings(model()), 101u);
+  Object sums = model();
+  sums.workload[1].k = 64; // A sum over 64 elements.
+  EXPECT_EQ(countRoundings(sums), 166u);
   double tolerance = 101 * 0x1p-24 * 4;
   auto expected = tensor<float>("f32", {4, 0.5f, 0});
   auto equal = check(expected, expected);
