@@ -121,6 +121,7 @@ Result<CompiledModel> tessera::compileModel(const std::string &path,
     return std::move(model);
   };
 
+  TESSERA_RETURN_IF_ERROR(runner.run(addFoldingPhase));
   workload = countWorkload(*module);
   TESSERA_RETURN_IF_ERROR(runner.run(addGraphPhase));
   if (options.emit == EmitLevel::Graph) {

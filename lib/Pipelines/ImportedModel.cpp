@@ -49,12 +49,27 @@ Result<ModelDescription> tessera::describeModel(const std::string &path) {
   return description;
 }
 
+/// Whether `nodes` holds `name`, or each part of it between '+' signs.
+static bool covers(const std::vector<std::string> &nodes,
+                   const std::string &name) {
+  auto has = [&](const std::string &part) {
+    return std::find(nodes.begin(), nodes.end(), part) != nodes.end();
+  };
+  if (has(name))
+    return true;
+  size_t begin = 0;
+  for (size_t end; (end = name.find('+', begin)) != std::string::npos;
+       begin = end + 1)
+    if (!has(name.substr(begin, end - begin)))
+      return false;
+  return begin != 0 && has(name.substr(begin));
+}
+
 void tessera::linkDispatchesToOperators(Object &object) {
   for (DispatchInfo &dispatch : object.dispatches) {
     dispatch.operators.clear();
     for (uint32_t i = 0; i < object.workload.size(); ++i)
-      if (std::find(dispatch.nodes.begin(), dispatch.nodes.end(),
-                    object.workload[i].name) != dispatch.nodes.end())
+      if (covers(dispatch.nodes, object.workload[i].name))
         dispatch.operators.push_back(i);
   }
 }

@@ -33,7 +33,7 @@ Result<std::shared_ptr<ImportedModel>>
 importForCompilation(const std::string &path, const CompileOptions &options);
 
 /// Fills DispatchInfo::operators: an operator belongs to the dispatch that
-/// lists its model node.
+/// lists its model node, or all of them if it came from several ("a+b").
 void linkDispatchesToOperators(Object &object);
 
 } // namespace tessera

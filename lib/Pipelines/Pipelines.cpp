@@ -18,12 +18,11 @@
 using namespace mlir;
 using namespace tessera;
 
+void tessera::addFoldingPhase(OpPassManager &manager) {
+  addGraphPasses(manager);
+}
+
 void tessera::addGraphPhase(OpPassManager &manager) {
-  // Fold what weights alone determine.
-  OpPassManager &function = manager.nest<func::FuncOp>();
-  function.addPass(createFoldBatchNorm());
-  function.addPass(createFoldConstantLayouts());
-  // Few forms, then fusion groups.
   addFormDispatchesPasses(manager);
 }
 
@@ -52,13 +51,18 @@ void tessera::registerTesseraPipelines() {
       "tessera-pipeline",
       "An imported module to isa kernels and a placed device program",
       [](OpPassManager &manager, const ArchOptions &options) {
+        addFoldingPhase(manager);
         addGraphPhase(manager);
         addTilePhase(manager, options.arch);
         addIsaPhase(manager, options.arch);
         addDevicePhase(manager, options.arch);
       });
   PassPipelineRegistration<>("tessera-to-graph",
-                             "An imported module to dispatches", addGraphPhase);
+                             "An imported module to dispatches",
+                             [](OpPassManager &manager) {
+                               addFoldingPhase(manager);
+                               addGraphPhase(manager);
+                             });
   PassPipelineRegistration<ArchOptions>(
       "tessera-to-tile", "Dispatches to tile kernels and a device program",
       [](OpPassManager &manager, const ArchOptions &options) {

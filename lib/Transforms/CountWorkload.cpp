@@ -83,6 +83,10 @@ static OperatorRecord countLinalg(linalg::LinalgOp op) {
   record.kind = reduces ? (hasWindow(op) ? "pool" : "reduce") : "elementwise";
   BodyOperations count = countOperations(*op.getBlock());
   record.elements = points;
+  for (auto [extent, kind] :
+       llvm::zip_equal(extents, op.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction)
+      record.k = std::max<uint64_t>(record.k, 1) * uint64_t(extent);
   record.aluOps = count.alu;
   record.sfuOps = count.sfu;
   return record;
@@ -96,6 +100,7 @@ static OperatorRecord countSoftmax(linalg::SoftmaxOp op) {
   auto type = cast<ShapedType>(op.getInput().getType());
   record.format = formatOf(type.getElementType());
   record.elements = uint64_t(type.getNumElements());
+  record.k = uint64_t(type.getDimSize(op.getDimension()));
   record.aluOps = 3;
   record.sfuOps = 2;
   return record;

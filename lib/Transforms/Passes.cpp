@@ -16,6 +16,7 @@ void tessera::addFormDispatchesPasses(OpPassManager &manager) {
   OpPassManager &function = manager.nest<func::FuncOp>();
   function.addPass(createNormalizePass());
   function.addPass(createFormDispatchesPass());
+  function.addPass(createVerifyLoweredToGraphPass());
 }
 
 void tessera::addLowerToTilePasses(OpPassManager &manager, StringRef arch) {

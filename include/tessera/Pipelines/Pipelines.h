@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The four phases of a compilation, each closed by a verifier pass. `arch` is a
+// The phases of a compilation; each level is closed by a verifier pass. `arch` is a
 // preset's name, a path, or the text of an architecture file.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,10 @@ class OpPassManager;
 
 namespace tessera {
 
-/// An imported module to dispatches on tensors.
+/// Folds what constants alone determine; the operators left are the model's
+/// work, whatever the mapping.
+void addFoldingPhase(mlir::OpPassManager &manager);
+/// A folded module to dispatches on tensors.
 void addGraphPhase(mlir::OpPassManager &manager);
 /// Dispatches to tile kernels and a device program.
 void addTilePhase(mlir::OpPassManager &manager, llvm::StringRef arch);

@@ -66,6 +66,15 @@ def FormDispatchesPass : Pass<"tessera-form-dispatches", "::mlir::func::FuncOp">
                            "::mlir::tensor::TensorDialect"];
 }
 
+def VerifyLoweredToGraphPass : Pass<"verify-lowered-to-graph", "::mlir::func::FuncOp"> {
+  let summary = "Check that only dispatches and what moves no data are left";
+  let description = [{
+    A function holds `graph.dispatch`es, constants, destinations
+    (`tensor.empty`) and reshapes; a dispatch holds linalg operations, paddings,
+    slices and reshapes. Each stray operation is an error at its location.
+  }];
+}
+
 def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp"> {
   let summary = "Tile dispatches to the capacity of SPM and ACC";
   let description = [{
