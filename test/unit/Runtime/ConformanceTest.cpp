@@ -378,6 +378,31 @@ TEST_P(Conformance, deadlock_cycle) {
   EXPECT_ERROR(q0.waitIdle(), Deadlock, "'left'");
 }
 
+// Threads share queues; each waits for its own work while others submit.
+TEST_P(Conformance, many_threads) {
+  Queue queues[2] = {queue("Q0", 16), queue("Q1", 16)};
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Semaphore s = semaphore("S" + std::to_string(t));
+      Buffer a = buffer(256), b = buffer(256);
+      for (uint32_t i = 1; i <= 30; ++i) {
+        ASSERT_OK(
+            queues[t % 2].fill(a, 100 * t + i, {.signal = {{s, 2 * i - 1}}}));
+        ASSERT_OK(queues[i % 2].copy(
+            b, a, {.wait = {{s, 2 * i - 1}}, .signal = {{s, 2 * i}}}));
+        ASSERT_OK(s.wait(2 * i));
+        ASSERT_TRUE(allAre(contents(b), 100 * t + i));
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (Queue &q : queues) {
+    EXPECT_OK(q.waitIdle());
+    EXPECT_EQ(q.completed(), 120u);
+  }
+}
+
 TEST_P(Conformance, oom_kinds) {
   uint64_t total = device.driver().memorySize(isa::PhysicalSpace::Dram);
   uint64_t half = total / 2;
