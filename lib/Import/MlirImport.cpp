@@ -67,9 +67,15 @@ tessera::parseMlir(MLIRContext &context, std::string bytes,
                              llvm::SMLoc());
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module)
-    return invalid(name + ": " +
-                   (error.text.empty() ? "cannot be parsed" : error.text));
+  if (!module) {
+    if (error.text.empty())
+      return invalid(name + ": cannot be parsed");
+    // "file:3: …", as compilers say it, where the place is a line.
+    constexpr StringRef line = "line ";
+    if (StringRef(error.text).starts_with(line))
+      return invalid(name + ":" + error.text.substr(line.size()));
+    return invalid(name + ": " + error.text);
+  }
   return module;
 }
 

@@ -127,7 +127,7 @@ class CommandLine(unittest.TestCase):
             ("truncated.onnx", "truncated.onnx"),
             ("text.onnx", "text.onnx"),
             ("empty.onnx", "empty.onnx"),
-            ("bad.mlir", "bad.mlir"),
+            ("bad.mlir", "bad.mlir:2: "),
             ("symbolic.onnx", "'N'"),
             ("symbolic.onnx --dim M=3", "the model has N"),
         )])
