@@ -1,0 +1,173 @@
+//===- DramRun.cpp - Drives DRAM channels in a closed loop ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DramRun.h"
+#include <algorithm>
+#include <deque>
+
+namespace tessera::bench {
+
+using sim::Cycle;
+using sim::dram::Access;
+using sim::dram::Channel;
+using sim::dram::Completion;
+
+double RunResult::meanLatency() const {
+  if (latencies.empty())
+    return 0;
+  uint64_t sum = 0;
+  for (uint64_t latency : latencies)
+    sum += latency;
+  return double(sum) / double(latencies.size());
+}
+
+double RunResult::percentile(double fraction) const {
+  if (latencies.empty())
+    return 0;
+  return double(latencies[std::min(latencies.size() - 1,
+                                   size_t(fraction * double(latencies.size())))]);
+}
+
+namespace {
+
+class Driver {
+public:
+  Driver(const DramConfig &dram, const Loop &loop,
+         const std::function<Transaction()> &next)
+      : loop(loop), next(next), mapping(*DramMapping::create(dram)),
+        channels(dram.channels, Channel(dram)) {}
+
+  RunResult run();
+
+private:
+  void returnReads(Cycle now);
+  void offerAll(Cycle now);
+  void collect();
+  Cycle nextClock(Cycle now) const;
+  void fetch();
+
+  const Loop &loop;
+  const std::function<Transaction()> &next;
+  DramMapping mapping;
+  std::vector<Channel> channels;
+
+  uint64_t fetched = 0, issued = 0;
+  bool waiting = false; ///< `access` has not been accepted.
+  Access access;
+  uint32_t channel = 0;
+  Cycle notBefore = 0, idleUntil = 0;
+  bool refused = false;
+  uint32_t offers = 0;
+
+  uint64_t outstanding = 0; ///< Reads; accepted writes don't count.
+  std::deque<Completion> returning; ///< By clock.
+  std::vector<Completion> done;
+  RunResult result;
+};
+
+void Driver::fetch() {
+  if (waiting || fetched == loop.transactions)
+    return;
+  Transaction transaction = next();
+  ++fetched;
+  DramCoordinates at = mapping.decode(transaction.address);
+  channel = at.channel;
+  access = {transaction.write, channels[channel].bankOf(at), uint32_t(at.row),
+            at.column, 0};
+  notBefore = transaction.notBefore;
+  waiting = true;
+}
+
+void Driver::collect() {
+  for (const Completion &completion : done) {
+    // Nearly always the last place.
+    auto place = returning.end();
+    while (place != returning.begin() &&
+           std::prev(place)->clock > completion.clock)
+      --place;
+    returning.insert(place, completion);
+  }
+  done.clear();
+}
+
+void Driver::returnReads(Cycle now) {
+  while (!returning.empty() && returning.front().clock <= now) {
+    const Completion &read = returning.front();
+    result.latencies.push_back(read.clock - read.token);
+    result.cycles = std::max(result.cycles, read.clock + 1);
+    idleUntil = read.clock + 1 + loop.idleClocks;
+    --outstanding;
+    returning.pop_front();
+  }
+}
+
+void Driver::offerAll(Cycle now) {
+  offers = 0;
+  refused = false;
+  for (; offers != loop.perClock && outstanding < loop.outstanding; ++offers) {
+    fetch();
+    if (!waiting || notBefore > now || (loop.idleClocks && idleUntil > now))
+      return;
+    access.token = now;
+    channels[channel].advance(now, done);
+    if (!channels[channel].offer(access, now, done)) {
+      refused = true;
+      return;
+    }
+    waiting = false;
+    ++issued;
+    outstanding += !access.write;
+    result.reads += !access.write;
+    result.cycles = std::max(result.cycles, now + 1);
+  }
+}
+
+Cycle Driver::nextClock(Cycle now) const {
+  Cycle clock = ~Cycle(0);
+  for (const Channel &c : channels)
+    if (!c.idle())
+      clock = std::min(clock, c.nextStep());
+  if (!returning.empty())
+    clock = std::min(clock, returning.front().clock);
+  bool more = waiting || fetched != loop.transactions;
+  if (more && !refused && outstanding < loop.outstanding) {
+    Cycle offer = waiting ? std::max(notBefore, now + 1) : now + 1;
+    if (loop.idleClocks)
+      offer = std::max(offer, idleUntil);
+    clock = std::min(clock, offer);
+  }
+  return std::max(clock, now + 1);
+}
+
+RunResult Driver::run() {
+  Cycle now = 0;
+  while (issued != loop.transactions || outstanding != 0) {
+    returnReads(now);
+    if (issued == loop.transactions && outstanding == 0)
+      break;
+    offerAll(now);
+    for (Channel &c : channels)
+      if (c.nextStep() <= now)
+        c.step(now, done);
+    collect();
+    now = nextClock(now);
+  }
+  result.transactions = issued;
+  std::ranges::sort(result.latencies);
+  for (const Channel &c : channels)
+    result.counters += c.counters();
+  return std::move(result);
+}
+
+} // namespace
+
+RunResult runDram(const DramConfig &dram, const Loop &loop,
+                  const std::function<Transaction()> &next) {
+  return Driver(dram, loop, next).run();
+}
+
+} // namespace tessera::bench

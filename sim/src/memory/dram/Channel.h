@@ -1,0 +1,218 @@
+//===- Channel.h - One DRAM channel and its controller ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// First-ready, first-come first-served scheduling over a read and a write
+// queue, exact to the DRAM clock. docs/timing.md, "DRAM", gives the rules.
+//
+// Time is pulled: whoever drives the channel calls advance() up to a clock,
+// then offers requests in that clock, then lets it step() in it; nextStep()
+// says when something can happen next, so no clock without an event costs
+// anything. Nothing is allocated after construction but the caller's list of
+// completions and the log of commands, if asked for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_MEMORY_DRAM_CHANNEL_H
+#define TESSERA_SIM_MEMORY_DRAM_CHANNEL_H
+
+#include "memory/dram/RequestQueue.h"
+#include "memory/dram/Timings.h"
+#include "tessera/Arch/DramMapping.h"
+#include <algorithm>
+
+namespace tessera::sim::dram {
+
+/// A read's data is complete at the end of `clock` - 1, that is at `clock`.
+struct Completion {
+  uint64_t token = 0;
+  Cycle clock = 0;
+};
+
+enum class CommandKind : uint8_t {
+  Activate,
+  Precharge,
+  PrechargeAll,
+  Read,
+  Write,
+  Refresh,
+  RefreshBank
+};
+
+/// A command on the bus, for tests and traces.
+struct Command {
+  CommandKind kind;
+  uint32_t bank; ///< The rank's first bank for a command to all banks.
+  Cycle clock;   ///< Of the first slot.
+  bool operator==(const Command &) const = default;
+};
+
+struct ChannelCounters {
+  uint64_t reads = 0, writes = 0; ///< Column commands.
+  uint64_t readsFromWriteQueue = 0;
+  /// Requests by what they found: their row open, the bank closed, another
+  /// row open.
+  uint64_t rowHits = 0, rowMisses = 0, rowConflicts = 0;
+  uint64_t activates = 0, precharges = 0;
+  uint64_t turnarounds = 0; ///< Changes of a data bus's direction.
+  uint64_t refreshes = 0;
+  uint64_t refreshClocks = 0; ///< Of ranks, or of banks refreshed one by one.
+  uint64_t dataClocks = 0;    ///< Clocks with data, over all data buses.
+  /// Entries waiting for their column command, summed over clocks; and the
+  /// waits of the entries that have had it.
+  uint64_t occupancyClocks = 0, waitClocks = 0;
+
+  ChannelCounters &operator+=(const ChannelCounters &other);
+  template <typename A> void serialize(A &ar) {
+    fields(ar, reads, writes, readsFromWriteQueue, rowHits, rowMisses,
+           rowConflicts, activates, precharges, turnarounds, refreshes,
+           refreshClocks, dataClocks, occupancyClocks, waitClocks);
+  }
+};
+
+class Channel {
+public:
+  explicit Channel(const DramConfig &dram);
+
+  /// The channel's number of a bank.
+  uint32_t bankOf(const DramCoordinates &at) const {
+    return ((at.pseudoChannel * ranksPerPseudo + at.rank) * groupsPerRank +
+            at.bankGroup) *
+               banksPerGroup +
+           at.bank;
+  }
+
+  /// Takes all steps before `now`.
+  void advance(Cycle now, std::vector<Completion> &done);
+  /// Offers an atom in clock `now`, up to which the channel has advanced.
+  /// False: its queue is full. An accepted write is in good hands; a read's
+  /// completion comes with a later step, or here if a waiting write has its
+  /// data.
+  bool offer(const Access &access, Cycle now, std::vector<Completion> &done);
+  /// Issues what can be issued in clock `now`, which is at least nextStep().
+  void step(Cycle now, std::vector<Completion> &done);
+  /// The next clock in which step() can do something.
+  Cycle nextStep() const { return next; }
+  /// Nothing waits: until the next offer only refreshes happen, which advance()
+  /// makes up for.
+  bool idle() const { return queue.empty(); }
+
+  const ChannelCounters &counters() const { return count; }
+  const RequestQueue &requests() const { return queue; }
+  const Timings &timings() const { return t; }
+  /// Appends every command to `commands` from now on; null ends it.
+  void logTo(std::vector<Command> *commands) { log = commands; }
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, queue, banks, groups, ranks, lastDirection, refreshQueue,
+           dueBanks, dueCount, nextRefresh, next, rowBusFree, columnBusFree,
+           countedTo, writeMode, count);
+    if constexpr (A::loading)
+      if (!consistent())
+        ar.fail();
+  }
+
+private:
+  /// Earliest clocks of commands, by level of the hierarchy; a command must
+  /// satisfy all three. Activates are counted by their last slot.
+  struct Bank {
+    bool open = false;
+    Cycle activate = 0, precharge = 0;
+    std::array<Cycle, 2> column{}; ///< Read, write.
+    template <typename A> void serialize(A &ar) {
+      fields(ar, open, activate, precharge, column);
+    }
+  };
+  struct Group {
+    Cycle activate = 0;
+    std::array<Cycle, 2> column{};
+    template <typename A> void serialize(A &ar) {
+      fields(ar, activate, column);
+    }
+  };
+  struct Rank {
+    Cycle activate = 0;
+    std::array<Cycle, 2> column{};
+    std::array<Cycle, 4> window{}; ///< End of the last activates' tFAW.
+    uint32_t oldest = 0;           ///< In `window`.
+    uint32_t refreshPointer = 0;   ///< Next bank to refresh.
+    template <typename A> void serialize(A &ar) {
+      fields(ar, activate, column, window, oldest, refreshPointer);
+    }
+  };
+
+  static constexpr Cycle never = ~Cycle(0);
+
+  Rank &rankOf(uint32_t bank) { return ranks[bank / banksPerRank]; }
+  Group &groupOf(uint32_t bank) { return groups[bank / banksPerGroup]; }
+
+  // When a command may start (its first slot).
+  Cycle columnTime(uint32_t bank, bool write) const;
+  Cycle activateTime(uint32_t bank) const;
+
+  /// Takes `entry` if it can start now and is older than `best`; notes when it
+  /// could start otherwise.
+  void consider(EntryIndex entry, Cycle time, Cycle now, EntryIndex &best);
+  EntryIndex readyActive(Cycle now);
+  EntryIndex readyColumn(Cycle now, EntryIndex best);
+  EntryIndex readyRow(Cycle now, EntryIndex best);
+  void chooseMode();
+
+  bool issueOnSharedBus(Cycle now, std::vector<Completion> &done);
+  bool issueColumn(Cycle now, std::vector<Completion> &done);
+  bool issueRow(Cycle now, std::vector<Completion> &done);
+  void issueFor(EntryIndex entry, Cycle now, std::vector<Completion> &done);
+
+  void column(EntryIndex entry, Cycle now, std::vector<Completion> &done);
+  void activate(uint32_t bank, uint32_t row, Cycle now);
+  void precharge(uint32_t bank, Cycle now);
+  void closeRow(uint32_t bank, Cycle precharged);
+  void record(CommandKind kind, uint32_t bank, Cycle now) {
+    if (log)
+      log->push_back({kind, bank, now});
+  }
+  void countOccupancy(Cycle now) {
+    count.occupancyClocks += queue.waiting() * (now - countedTo);
+    countedTo = now;
+  }
+  void wakeAt(Cycle time) { wake = std::min(wake, time); }
+
+  // Refresh.
+  void startRefreshes(Cycle now);
+  bool issueRefresh(Cycle now);
+  bool issueRefreshAll(Cycle now);
+  bool issueRefreshBank(Cycle now);
+  /// Skips refreshes of an idle channel whose effect later ones repeat.
+  void skipRefreshes(Cycle now);
+  Cycle refreshPeriod() const;
+
+  bool consistent() const;
+
+  const Timings t;
+  const uint32_t ranksPerPseudo, groupsPerRank, banksPerGroup, banksPerRank;
+  const bool refreshPerBank, closedPage;
+  const double drainHigh, drainLow; ///< Entries of the write queue.
+
+  RequestQueue queue;
+  std::vector<Bank> banks;
+  std::vector<Group> groups;
+  std::vector<Rank> ranks;
+  std::vector<uint8_t> lastDirection; ///< By pseudo-channel; 2: none yet.
+  std::vector<uint32_t> refreshQueue; ///< Ranks that wait for their refresh.
+  std::vector<uint8_t> dueBanks;      ///< Banks that wait for theirs.
+  uint32_t dueCount = 0;
+  Cycle nextRefresh = never, next = never;
+  Cycle rowBusFree = 0, columnBusFree = 0;
+  Cycle countedTo = 0; ///< Clock up to which occupancy is counted.
+  bool writeMode = false;
+  ChannelCounters count;
+  Cycle wake = never; ///< Within a step.
+  std::vector<Command> *log = nullptr;
+};
+
+} // namespace tessera::sim::dram
+
+#endif // TESSERA_SIM_MEMORY_DRAM_CHANNEL_H

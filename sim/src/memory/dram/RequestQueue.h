@@ -1,0 +1,148 @@
+//===- RequestQueue.h - Requests waiting at a DRAM channel ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The read and the write queue of a channel, one atom an entry. Entries sit in
+// a fixed pool; each bank has a list of its reads and one of its writes in
+// order of arrival, and knows of each the oldest entry that hits the open row
+// and the oldest that does not: all that first-ready scheduling asks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_MEMORY_DRAM_REQUESTQUEUE_H
+#define TESSERA_SIM_MEMORY_DRAM_REQUESTQUEUE_H
+
+#include "kernel/Clock.h"
+#include "kernel/Serialize.h"
+#include "memory/dram/BankSet.h"
+#include <array>
+#include <vector>
+
+namespace tessera::sim::dram {
+
+/// One atom to read or write.
+struct Access {
+  bool write = false;
+  uint32_t bank = 0;   ///< Of the channel (ChannelGeometry).
+  uint32_t row = 0;
+  uint32_t column = 0; ///< In atoms.
+  uint64_t token = 0;  ///< The requester's; comes back with the completion.
+};
+
+using EntryIndex = uint32_t;
+inline constexpr EntryIndex noEntry = ~0u;
+
+struct Entry {
+  Access access;
+  Cycle arrival = 0;
+  uint64_t sequence = 0; ///< Order of arrival.
+  bool counted = false;  ///< As row hit, miss or conflict.
+  EntryIndex previous = noEntry, next = noEntry;
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, access.write, access.bank, access.row, access.column,
+           access.token, arrival, sequence, counted, previous, next);
+  }
+};
+
+class RequestQueue {
+public:
+  RequestQueue(uint32_t readEntries, uint32_t writeEntries, uint32_t banks);
+
+  bool full(bool write) const { return counts[write] >= limits[write]; }
+  uint32_t size(bool write) const { return counts[write]; }
+  uint32_t limit(bool write) const { return limits[write]; }
+  /// All that wait for their column command.
+  uint32_t waiting() const { return counts[0] + counts[1] + activeCount; }
+  bool empty() const { return waiting() == 0; }
+
+  Entry &operator[](EntryIndex index) { return pool[index]; }
+  const Entry &operator[](EntryIndex index) const { return pool[index]; }
+
+  /// The queue must have room.
+  void push(const Access &access, Cycle arrival);
+  /// Whether a write of the same atom waits.
+  bool holdsWrite(const Access &access) const;
+
+  /// The bank's row changed: sorts its entries into hits and others.
+  void rowOpened(uint32_t bank, uint32_t row);
+  void rowClosed(uint32_t bank);
+
+  /// The entry whose row is being opened leaves its queue, so that its place
+  /// is free, but stays with its bank until its column command.
+  void activate(EntryIndex index);
+  /// The entry's column command was issued.
+  void retire(EntryIndex index);
+
+  /// The bank's entry whose row was opened for it, or noEntry.
+  EntryIndex active(uint32_t bank) const { return banks[bank].active; }
+  /// The oldest entry that hits the open row.
+  EntryIndex hit(uint32_t bank, bool write) const {
+    return banks[bank].lists[write].hit;
+  }
+  /// The oldest entry that needs another row, or any if the bank is closed.
+  EntryIndex other(uint32_t bank, bool write) const {
+    return banks[bank].lists[write].other;
+  }
+
+  bool isOpen(uint32_t bank) const { return banks[bank].open; }
+  size_t bankCount() const { return banks.size(); }
+
+  /// Banks with an active entry; with a hit; with another entry.
+  const BankSet &withActive() const { return activeBanks; }
+  const BankSet &withHit(bool write) const { return hitBanks[write]; }
+  const BankSet &withOther(bool write) const { return otherBanks[write]; }
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, pool, free, banks, counts, activeCount, nextSequence);
+    if constexpr (A::loading) {
+      if (consistent())
+        restoreSets();
+      else
+        ar.fail();
+    }
+  }
+
+private:
+  struct List {
+    EntryIndex head = noEntry, tail = noEntry, hit = noEntry, other = noEntry;
+    template <typename A> void serialize(A &ar) {
+      fields(ar, head, tail, hit, other);
+    }
+  };
+  struct Bank {
+    bool open = false;
+    uint32_t row = 0;
+    EntryIndex active = noEntry;
+    std::array<List, 2> lists; ///< Reads, writes.
+    template <typename A> void serialize(A &ar) {
+      fields(ar, open, row, active, lists);
+    }
+  };
+
+  bool hits(const Bank &bank, const Entry &entry) const {
+    return bank.open && bank.row == entry.access.row;
+  }
+  EntryIndex find(const Bank &bank, EntryIndex from, bool hit) const;
+  void sort(uint32_t bank);
+  void noteSets(uint32_t bank, bool write);
+  void unlink(EntryIndex index);
+  bool consistent() const;
+  void restoreSets();
+
+  std::array<uint32_t, 2> limits, counts{};
+  uint32_t activeCount = 0;
+  uint64_t nextSequence = 0;
+  std::vector<Entry> pool;
+  std::vector<EntryIndex> free;
+  std::vector<Bank> banks;
+  BankSet activeBanks;
+  std::array<BankSet, 2> hitBanks, otherBanks;
+};
+
+} // namespace tessera::sim::dram
+
+#endif // TESSERA_SIM_MEMORY_DRAM_REQUESTQUEUE_H
