@@ -51,7 +51,8 @@ void addArchCommand(CLI::App &app, Action &action) {
     action = list;
   });
   auto name = std::make_shared<std::string>();
-  CLI::App *showCommand = arch->add_subcommand("show", "Prints every key of one");
+  CLI::App *showCommand =
+      arch->add_subcommand("show", "Prints every key of one");
   showCommand->add_option("NAME", *name, "Preset or file")->required();
   showCommand->callback(
       [&action, name] { action = [name] { return show(*name); }; });

@@ -18,8 +18,7 @@ namespace tessera::tool {
 uint64_t countRoundings(const Object &object) {
   uint64_t roundings = 0;
   for (const OperatorRecord &op : object.workload)
-    roundings +=
-        (op.k ? op.k + 1 : 0) + op.aluOps + 2 * uint64_t(op.sfuOps);
+    roundings += (op.k ? op.k + 1 : 0) + op.aluOps + 2 * uint64_t(op.sfuOps);
   return roundings;
 }
 

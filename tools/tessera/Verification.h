@@ -10,9 +10,9 @@
 // the unit roundoff u of f32, 2^-24, relative to values no larger than the
 // largest. n counts, over all operators of the model, K + 1 for a contraction
 // or reduction over K elements (its products and sums, in whatever order and
-// fusion either side takes) and one for each vector operation, two for a special
-// function. An output in a narrower format is rounded once more, by the unit
-// roundoff of that format. Integers and booleans must be equal.
+// fusion either side takes) and one for each vector operation, two for a
+// special function. An output in a narrower format is rounded once more, by the
+// unit roundoff of that format. Integers and booleans must be equal.
 //
 //===----------------------------------------------------------------------===//
 

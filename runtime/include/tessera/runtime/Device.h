@@ -7,8 +7,8 @@
 //
 // A Device owns a driver. Every handle of the runtime is a small value that
 // shares ownership of its object; objects may be dropped in any order, at any
-// time. A default-made handle is empty: operations on it are FailedPrecondition;
-// the plain accessors of Device need one that is not.
+// time. A default-made handle is empty: operations on it are
+// FailedPrecondition; the plain accessors of Device need one that is not.
 //
 // Threads: every call may come from any thread. One lock per device guards the
 // state of all its objects (Hardware.h); publication of a packet to the device
