@@ -49,7 +49,7 @@ void PatternSource::startRequest() {
                   kind == PatternKind::Idle;
   bool mixesStreams =
       kind == PatternKind::SeqMix || kind == PatternKind::SeqMixO;
-  current.write = mixesStreams && requests % 2 == 1;
+  current.write = mixesStreams && requests % 2 == 0;
   if (kind == PatternKind::RandMix)
     current.write = random() & 1;
   if (isRandom)
