@@ -1,3 +1,10 @@
+//===- DramPresets.cpp - DRAM timing sets ---------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
 //
 // Each set is one channel. Times given in nanoseconds by the standards are
 // rounded up to clocks. The read-to-write gap is CL + burst + 2 - CWL clocks

@@ -1,3 +1,10 @@
+//===- Schema.h - The table of keys -----------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
 // The table from which the loader, the printer, the hashes and the reference
 // page are made: one entry per key. Private to the library.
 //

@@ -1,3 +1,8 @@
+//===- Bounds.cpp - Floors of a run ---------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/Bounds.h"

@@ -1,3 +1,10 @@
+//===- DramMapping.h - DRAM address mapping ---------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
 // The one reading of `dram.mapping`: for the validation of architecture files
 // and for the memory controllers.
 //

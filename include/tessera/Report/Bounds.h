@@ -1,3 +1,10 @@
+//===- Bounds.h - Floors of a run -------------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
 // How few cycles a model could take on an architecture, from its operators and
 // the architecture file alone: nothing here knows how the compiler maps it.
 // docs/report.md gives the formulas with an example.

@@ -1,3 +1,8 @@
+//===- PresetTest.cpp - The presets ---------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Arch/Architecture.h"
