@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/sim/Device.h"
+#include "check/Checker.h"
 #include "core/CoreState.h"
 #include "cp/CommandProcessor.h"
 #include "tessera/ISA/Mmio.h"
@@ -36,6 +37,10 @@ struct Device::Impl {
       pointers.push_back(cores.back().get());
     }
     cp.attach(std::move(pointers));
+    if (options.checks.any()) {
+      checker.emplace(services, options.checks);
+      services.checker = &*checker;
+    }
   }
 
   void reset() {
@@ -71,6 +76,7 @@ struct Device::Impl {
   Services services;
   CommandProcessor cp;
   std::vector<std::unique_ptr<Core>> cores;
+  std::optional<Checker> checker;
 };
 
 Device::Device(const Architecture &arch, const DeviceOptions &options)
@@ -208,6 +214,8 @@ Status Device::restore(std::span<const std::byte> snapshot) {
   ByteReader in(body.subspan(headerBytes));
   Loader loader(in);
   impl->serialize(loader);
+  if (impl->checker)
+    impl->checker->forget();
   if (loader.ok() && in.remaining() == 0)
     return Status::success();
   impl->reset();
@@ -256,6 +264,18 @@ std::vector<std::string> Device::explainWaits() const {
   for (const auto &core : impl->cores)
     core->explainWaits(lines);
   return lines;
+}
+
+std::vector<Finding> Device::findings() const {
+  if (!impl->checker)
+    return {};
+  std::vector<Finding> result = impl->checker->findings();
+  if (impl->checker->options.sync && impl->events.empty())
+    for (const auto &core : impl->cores)
+      if (core->running())
+        for (Finding &f : Checker::deadlocks(*core, impl->services.now()))
+          result.push_back(std::move(f));
+  return result;
 }
 
 uint64_t Device::memoryHash() const {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Core.h"
+#include "check/Checker.h"
 #include "core/CoreState.h"
 #include "tessera/Support/Hash.h"
 #include <fmt/format.h>
@@ -65,6 +66,8 @@ QueueEngine::QueueEngine(Core &core, Engine kind)
 
 void QueueEngine::push(const QueueEntry &entry) {
   queue.push_back(entry);
+  if (Checker *checker = core.services.checker)
+    checker->pushed(core, kind);
   if (queue.size() == 1)
     wake(entry.visible);
 }
@@ -100,6 +103,8 @@ QueueEntry QueueEngine::pop(Cycle now) {
   queue.pop_front();
   taken = false;
   core.unit(Engine::Sequencer).wake(now);
+  if (Checker *checker = core.services.checker)
+    checker->started(core, kind, entry.pc);
   core.trace(TraceEvent::Kind::InstructionBegin, kind, entry.opcode, entry.pc);
   return entry;
 }
@@ -160,6 +165,8 @@ void Core::begin(CoreTask newTask) {
   task = std::move(newTask);
   for (Semaphore &s : semaphores)
     s = Semaphore();
+  if (services.checker)
+    services.checker->begin(index);
   Cycle now = services.now();
   for (Engine e : allEngines)
     unit(e).account.wait(StallCause::InstructionFetch, now);
@@ -179,6 +186,8 @@ void Core::abort() {
     return;
   ++epoch;
   isRunning = false;
+  if (services.checker)
+    services.checker->end(index);
   Cycle now = services.now();
   loader->reset();
   sequencer->reset();
@@ -199,6 +208,8 @@ void Core::fault(FaultCause cause, uint32_t pc, uint64_t address) {
   listener.coreFaulted(index, {cause, pc, address});
 }
 
+bool Core::sequencerHalted() const { return sequencer->halted(); }
+
 bool Core::allIdle() const {
   return load->idle() && store->idle() && matrix->idle() && vector->idle();
 }
@@ -206,11 +217,15 @@ bool Core::allIdle() const {
 void Core::checkDone() {
   if (!isRunning || !sequencer->halted() || !allIdle())
     return;
+  if (services.checker)
+    services.checker->semaphoresLeft(*this);
   for (size_t i = 0; i < semaphores.size(); ++i)
     if (semaphores[i].value != 0)
       return fault(FaultCause::SemaphoreNotZero, sequencer->pc(), i);
   ++epoch;
   isRunning = false;
+  if (services.checker)
+    services.checker->end(index);
   Cycle now = services.now();
   for (Engine e : allEngines)
     unit(e).account.wait(StallCause::NoKernel, now);
@@ -246,6 +261,8 @@ bool Core::take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits,
       s.waiter = unit;
     }
   }
+  if (there && services.checker)
+    services.checker->took(*this, unit, waits);
   return there;
 }
 
@@ -269,6 +286,8 @@ StallCause Core::waitCause(
 void Core::signal(
     const std::array<isa::SemaphoreStep, isa::maxSignals> &signals, Engine by,
     uint32_t pc) {
+  if (services.checker)
+    services.checker->completed(*this, by, signals);
   for (const isa::SemaphoreStep &w : signals) {
     if (w.count == 0)
       continue;

@@ -24,6 +24,7 @@
 namespace tessera::sim {
 
 /// What every component of a device uses.
+class Checker;
 struct Services {
   const Architecture &arch;
   const DeviceOptions &options;
@@ -34,6 +35,7 @@ struct Services {
   Mmu &mmu;
   PhysicalMemory &memory;
   TraceObserver *observer = nullptr;
+  Checker *checker = nullptr; ///< In the checking modes.
 
   /// The core clock's edge at, or after, the present. Only the host acts
   /// between edges.
@@ -58,6 +60,7 @@ public:
 /// What a core is to run.
 struct CoreTask {
   uint64_t root = 0;
+  uint64_t kernel = 0; ///< Virtual address of the record.
   isa::KernelRecord record;
   std::shared_ptr<const KernelImage> image;
   std::vector<uint64_t> arguments;
@@ -138,6 +141,7 @@ public:
     return queue.empty() ? nullptr : &queue.front();
   }
   bool waitsForSemaphore() const { return waiting; }
+  const std::deque<QueueEntry> &pending() const { return queue; }
 
   template <typename A> void serializeQueue(A &ar) {
     serializeUnit(ar);
@@ -208,6 +212,11 @@ public:
              uint32_t pc, uint32_t id = 0, uint64_t value = 0);
   bool allIdle() const;
   QueueEngine &engine(Engine kind);
+  const QueueEngine &engine(Engine kind) const {
+    return const_cast<Core *>(this)->engine(kind);
+  }
+  const Sequencer &scalarUnit() const { return *sequencer; }
+  bool sequencerHalted() const;
   Unit &unit(Engine kind);
   uint8_t *local(isa::Space space) {
     return space == isa::Space::Acc ? acc.data() : spm.data();

@@ -33,7 +33,7 @@ template <typename A> void serialize(A &ar, KernelRecord &r) {
 namespace tessera::sim {
 
 template <typename A> void CoreTask::serialize(A &ar) {
-  fields(ar, root, record, arguments, indexInDispatch, numCores);
+  fields(ar, root, kernel, record, arguments, indexInDispatch, numCores);
   std::vector<uint8_t> text, descriptors, maps;
   bool has = bool(image);
   fields(ar, has);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/DmaEngine.h"
+#include "check/Checker.h"
 #include "numerics/Formats.h"
 #include "tessera/Support/Bytes.h"
 
@@ -122,6 +123,8 @@ bool DmaEngine::startTransfer(const QueueEntry &entry, Transfer &transfer) {
       for (size_t i = 0; i < transfer.data.size(); i += bytes)
         std::memcpy(transfer.data.data() + i, &bits, bytes);
     }
+    if (Checker *checker = core.services.checker)
+      checker->write(core, kind, destination);
     return true;
   }
 
@@ -160,6 +163,10 @@ bool DmaEngine::startTransfer(const QueueEntry &entry, Transfer &transfer) {
   }
   if (fault != FaultCause::None)
     return fail(fault, at);
+  if (Checker *checker = core.services.checker) {
+    checker->read(core, kind, source);
+    checker->write(core, kind, destination);
+  }
   return true;
 }
 

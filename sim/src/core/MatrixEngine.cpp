@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/MatrixEngine.h"
+#include "check/Checker.h"
 #include "numerics/Formats.h"
 #include "numerics/MatrixKernels.h"
 
@@ -247,6 +248,13 @@ bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
   if (fault != FaultCause::None) {
     core.fault(fault, entry.pc, address);
     return false;
+  }
+  if (Checker *checker = core.services.checker) {
+    checker->read(core, kind, entry.operands[1]);
+    checker->read(core, kind, entry.operands[2]);
+    if (entry.accumulate)
+      checker->read(core, kind, entry.operands[0]);
+    checker->write(core, kind, entry.operands[0]);
   }
   if (!core.services.options.timingOnly)
     compute(entry, plan, operation);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Sequencer.h"
+#include "check/Checker.h"
 #include "tessera/Support/Bytes.h"
 
 namespace tessera::sim {
@@ -129,6 +130,8 @@ bool Sequencer::execute(const Instruction &inst, Cycle now) {
   case Opcode::SIGNAL:
     if (queue != isa::Queue::Seq)
       break;
+    if (Checker *checker = core.services.checker)
+      checker->executed(core, position);
     post(now + 1, Phase::Signal, Signalled, position);
     goOn(uint64_t(position) + 1);
     return true;
@@ -137,6 +140,8 @@ bool Sequencer::execute(const Instruction &inst, Cycle now) {
       stall(Block::Fence, now);
       return false;
     }
+    if (Checker *checker = core.services.checker)
+      checker->fenced(core);
     goOn(uint64_t(position) + 1);
     return true;
   default:
@@ -339,6 +344,10 @@ bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
     }
     auto value = loadLittleEndian<int32_t>(core.spm.data() + address);
     regs[size_t(field(isa::lds::rd))] = uint64_t(int64_t(value));
+    if (Checker *checker = core.services.checker) {
+      checker->executed(core, position);
+      checker->readBytes(core, kind, isa::Space::Spm, address, address + 4);
+    }
     core.counters.spmBytesRead += 4;
     break;
   }

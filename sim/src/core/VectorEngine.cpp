@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/VectorEngine.h"
+#include "check/Checker.h"
 #include "numerics/Formats.h"
 
 namespace tessera::sim {
@@ -187,6 +188,14 @@ void VectorEngine::start(const QueueEntry &entry, Plan &plan, Cycle now) {
   c.vectorSfuOps += plan.elements * program.sfuOps();
   for (unsigned i = 0; i < program.inputs; ++i)
     core.countRead(entry.operands[2 + i]);
+  if (Checker *checker = core.services.checker) {
+    for (unsigned i = 0; i < program.inputs; ++i)
+      checker->read(core, kind, entry.operands[2 + i]);
+    if (reduces && entry.accumulate)
+      checker->read(core, kind, plan.outputs[0].td);
+    for (const Output &output : plan.outputs)
+      checker->write(core, kind, output.td);
+  }
   if (!core.services.options.timingOnly)
     compute(entry, plan);
   operation.outputs = std::move(plan.outputs);

@@ -84,6 +84,7 @@ void CommandProcessor::recordRead(uint32_t q, Slot &slot) {
     return fault(q, slot.id, FaultCause::DescriptorMemoryOverflow,
                  descriptorBytes);
   slot.task.root = root;
+  slot.task.kernel = d.kernel;
   slot.task.record = r;
   slot.argumentBytesRead = 0;
   slot.task.arguments.assign(d.numArguments, 0);

@@ -18,6 +18,7 @@
 #include "tessera/ISA/Mmio.h"
 #include "tessera/ISA/PageTable.h"
 #include "tessera/Support/Status.h"
+#include "tessera/sim/Check.h"
 #include "tessera/sim/Statistics.h"
 #include "tessera/sim/Trace.h"
 #include <cstddef>
@@ -37,6 +38,8 @@ struct DeviceOptions {
   /// Moves no tensor data and computes nothing; scalars, packets, page tables
   /// and code are still real.
   bool timingOnly = false;
+  /// What to check while running; changes neither cycles nor values.
+  CheckOptions checks;
   /// Reserved for the exploration of schedules: part of the snapshot.
   uint64_t seed = 0;
   /// Host memory that the device can reach, bytes; a multiple of 4 KiB.
@@ -100,6 +103,9 @@ public:
   /// Quiescent and this is not empty, the device is deadlocked unless the host
   /// still signals.
   std::vector<std::string> explainWaits() const;
+  /// What the checking modes found until now; deadlocks only when nothing can
+  /// happen any more. A restored snapshot's earlier accesses are not known.
+  std::vector<Finding> findings() const;
   /// Hash of DRAM, shared SRAM, every core's SPM and ACC: for tests of
   /// equality.
   uint64_t memoryHash() const;

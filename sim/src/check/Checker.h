@@ -1,0 +1,145 @@
+//===- Checker.h - Races, uninitialised reads, synchronisation --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Follows the run by happens-before. Each unit of a core (sequencer and four
+// queues) numbers its instructions; a vector clock says how many of every unit
+// precede. Order comes from queues, from pushing, from semaphores and from the
+// end of a dispatch, never from what merely came earlier in this run.
+//
+// Of a semaphore's units a wait is sure only of those that the others cannot
+// have given: with several signallers, a signaller's units count as received
+// only where all that the others gave until now does not suffice.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_CHECK_CHECKER_H
+#define TESSERA_SIM_CHECK_CHECKER_H
+
+#include "check/Shadow.h"
+#include "core/Core.h"
+#include "tessera/sim/Check.h"
+#include <deque>
+#include <map>
+#include <tuple>
+
+namespace tessera::sim {
+
+class Checker {
+public:
+  Checker(const Services &services, const CheckOptions &options);
+
+  // --- A core's life ---
+  void begin(uint32_t core);
+  void end(uint32_t core);
+  /// The state was replaced: what is in memory counts as written and ordered.
+  void forget();
+
+  // --- Its instructions, in the order in which things happen ---
+  /// The sequencer executes an instruction of its own.
+  void executed(const Core &core, uint32_t pc);
+  void pushed(const Core &core, Engine queue);
+  /// The unit's next instruction took its waits.
+  void took(const Core &core, Engine unit,
+            const std::array<isa::SemaphoreStep, isa::maxWaits> &waits);
+  void started(const Core &core, Engine unit, uint32_t pc);
+  void
+  completed(const Core &core, Engine unit,
+            const std::array<isa::SemaphoreStep, isa::maxSignals> &signals);
+  /// The sequencer has waited for all stores.
+  void fenced(const Core &core);
+  /// Accesses of the instruction that the unit started last.
+  void read(const Core &core, Engine unit, const isa::Descriptor &td);
+  void write(const Core &core, Engine unit, const isa::Descriptor &td);
+  void readBytes(const Core &core, Engine unit, isa::Space space, uint64_t low,
+                 uint64_t high);
+
+  // --- Synchronisation ---
+  void semaphoresLeft(const Core &core);
+  /// What is wrong now that nothing happens any more.
+  static std::vector<Finding> deadlocks(const Core &core, Cycle now);
+
+  const std::vector<Finding> &findings() const { return found; }
+  const CheckOptions options;
+
+private:
+  using Stamp = uint32_t;
+  using VectorClock = std::vector<Stamp>; ///< By core and unit.
+  struct Access {
+    uint32_t core = 0;
+    Engine unit{};
+    Stamp stamp = 0;
+    uint32_t pc = 0, program = 0; ///< Of `programs`.
+    Cycle cycle = 0;
+  };
+  struct Signal {
+    uint64_t units = 0; ///< Given by this signaller up to here.
+    VectorClock clock;
+  };
+  struct SemaphoreHistory {
+    uint64_t taken = 0;
+    std::array<uint64_t, numEngines> given{};
+    /// Given by signals that are no longer in the list.
+    std::array<uint64_t, numEngines> dropped{};
+    std::array<std::deque<Signal>, numEngines> signals;
+  };
+  struct UnitState {
+    VectorClock clock;
+    std::deque<VectorClock> pushes;   ///< Of what is in the queue.
+    std::deque<VectorClock> underWay; ///< Started, not complete.
+    AccessId current = noAccess;
+  };
+  struct CoreState {
+    std::array<UnitState, numEngines> units;
+    std::array<SemaphoreHistory, isa::maxSemaphores> semaphores;
+    Shadow spm, acc;
+    bool running = false;
+    uint32_t program = 0;
+    bool contentsUnknown = false;
+  };
+  struct Program {
+    uint64_t kernel = 0;
+    std::shared_ptr<const KernelImage> image;
+  };
+
+  static void join(VectorClock &into, const VectorClock &other);
+  size_t place(uint32_t core, Engine unit) const {
+    return core * numEngines + size_t(unit);
+  }
+  UnitState &unit(const Core &core, Engine e) {
+    return cores[core.index].units[size_t(e)];
+  }
+  bool precedes(AccessId earlier, uint32_t core, Engine unit) const;
+  void nextInstruction(const Core &core, Engine unit, uint32_t pc);
+  void access(const Core &core, Engine unit, const isa::Descriptor &td,
+              bool writes);
+  void accessBytes(const Core &core, Engine unit, isa::Space space, Shadow &in,
+                   uint64_t low, uint64_t high, bool writes);
+  void reportRace(AccessId earlier, AccessId later, bool earlierWrites,
+                  bool laterWrites, isa::Space space, uint64_t low,
+                  uint64_t high);
+  void reportUninitialized(AccessId by, isa::Space space, uint64_t low,
+                           uint64_t high);
+  CheckedInstruction describe(const Access &access) const;
+  void add(Finding finding);
+  uint32_t programOf(const Core &core);
+
+  const Services &services;
+  std::vector<CoreState> cores;
+  VectorClock finished; ///< Everything of dispatches that are over.
+  /// By level-3 table of the context.
+  std::map<uint64_t, Shadow> global;
+  std::vector<Access> accesses{1}; ///< The first stands for none.
+  std::vector<Program> programs;
+  std::vector<Finding> found;
+  using Key = std::tuple<Finding::Kind, uint64_t, uint32_t, uint64_t, uint32_t,
+                         isa::Space, uint32_t>;
+  std::map<Key, size_t> known; ///< Index in `found`.
+};
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_CHECK_CHECKER_H
