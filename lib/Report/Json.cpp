@@ -1,3 +1,8 @@
+//===- Json.cpp - A run as JSON -------------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/RunReport.h"
@@ -33,11 +38,23 @@ static Json dispatchToJson(const DispatchReport &dispatch) {
           {"runs", dispatch.runs},
           {"cycles", dispatch.cycles},
           {"bound_cycles", dispatch.boundCycles},
+          {"memory_cycles", dispatch.memoryCycles},
           {"limiter", limiterName(dispatch.limiter)},
           {"matrix_utilization", dispatch.matrixUtilization},
           {"macs", dispatch.macs},
+          {"vector_ops", dispatch.vectorOps},
           {"dram_bytes", dispatch.dramBytesRead + dispatch.dramBytesWritten},
           {"stalls", stallsToJson(dispatch.engines)}};
+}
+
+static Json nodeToJson(const NodeReport &node) {
+  return {{"name", node.name},
+          {"kind", node.kind},
+          {"dispatches", node.dispatches},
+          {"cycles", node.cycles},
+          {"bound_cycles", node.boundCycles},
+          {"macs", node.macs},
+          {"vector_ops", node.vectorOps}};
 }
 
 static Json outputToJson(const OutputCheck &output) {
@@ -55,6 +72,12 @@ std::string report::toJson(const RunReport &report) {
   json["arch"] = report.arch;
   json["model"] = report.model;
   json["format"] = report.format;
+  json["machine"] = {
+      {"clock_ghz", report.machine.clockGhz},
+      {"cores", report.machine.cores},
+      {"matrix_macs_per_cycle", report.machine.matrixMacsPerCycle},
+      {"vector_ops_per_cycle", report.machine.vectorOpsPerCycle},
+      {"dram_bytes_per_cycle", report.machine.dramBytesPerCycle}};
   json["runs"] = report.runs;
   json["cycles"] = report.cycles;
   json["time_us"] = report.timeMicroseconds;
@@ -101,6 +124,10 @@ std::string report::toJson(const RunReport &report) {
   json["dispatches"] = Json::array();
   for (const DispatchReport &dispatch : report.dispatches)
     json["dispatches"].push_back(dispatchToJson(dispatch));
+  json["nodes"] = Json::array();
+  for (const NodeReport &node : report.nodes)
+    json["nodes"].push_back(nodeToJson(node));
+  json["explanation"] = report.explanation;
   json["outputs"] = Json::array();
   for (const OutputCheck &output : report.outputs)
     json["outputs"].push_back(outputToJson(output));

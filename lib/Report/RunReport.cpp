@@ -1,6 +1,12 @@
+//===- RunReport.cpp - One run, reported ----------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/RunReport.h"
+#include "tessera/Report/Bottleneck.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -35,6 +41,26 @@ static double peakCycles(std::span<const OperatorRecord> operators,
   return cycles / (double(arch.cores.count) * arch.matrix.count);
 }
 
+/// Operations of an operator that only the vector engines do.
+static uint64_t vectorOps(const OperatorRecord &op) {
+  return op.macs() ? 0 : op.elements * (uint64_t(op.aluOps) + op.sfuOps);
+}
+
+static MachineReport describeMachine(const Architecture &arch,
+                                     std::string_view format) {
+  MachineReport machine;
+  machine.clockGhz = arch.clockGhz;
+  machine.cores = arch.cores.count;
+  for (auto [engineFormat, scale] : arch.matrix.macsScale)
+    if (formatName(engineFormat) == format)
+      machine.matrixMacsPerCycle = scale * arch.matrix.rows * arch.matrix.cols *
+                                   arch.matrix.count * arch.cores.count;
+  machine.vectorOpsPerCycle =
+      double(arch.vector.lanes) * arch.vector.aluSlots * arch.cores.count;
+  machine.dramBytesPerCycle = dramCeilingBytesPerCycle(arch);
+  return machine;
+}
+
 static Result<std::vector<DispatchReport>>
 makeDispatches(const RunFacts &facts) {
   std::vector<DispatchReport> dispatches;
@@ -61,15 +87,85 @@ makeDispatches(const RunFacts &facts) {
     report.boundCycles = roundUp(floor);
     double memory = double(report.dramBytesRead + report.dramBytesWritten) /
                     dramCeilingBytesPerCycle(arch);
+    report.memoryCycles = roundUp(memory);
     report.limiter = memory > floor ? Limiter::Dram : bounds.bound.limiter();
-    for (const OperatorRecord &op : operators)
+    for (const OperatorRecord &op : operators) {
       report.macs += op.macs() * report.runs;
+      report.vectorOps += vectorOps(op) * report.runs;
+    }
     report.matrixUtilization =
         ratio(peakCycles(operators, arch) * double(report.runs),
               double(report.cycles));
     dispatches.push_back(std::move(report));
   }
   return dispatches;
+}
+
+/// Shares of `total` in the ratio of `weights` (equal ones if all are 0), in
+/// whole numbers that add up.
+static std::vector<uint64_t> divide(uint64_t total,
+                                    const std::vector<double> &weights) {
+  double sum = 0;
+  for (double weight : weights)
+    sum += weight;
+  std::vector<uint64_t> shares;
+  double before = 0;
+  uint64_t given = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    before += sum > 0 ? weights[i] / sum : 1.0 / double(weights.size());
+    uint64_t until = i + 1 == weights.size()
+                         ? total
+                         : std::min(total, uint64_t(before * double(total)));
+    until = std::max(until, given);
+    shares.push_back(until - given);
+    given = until;
+  }
+  return shares;
+}
+
+static Result<std::vector<NodeReport>>
+makeNodes(const RunFacts &facts, std::span<const DispatchReport> dispatches) {
+  const std::vector<OperatorRecord> &workload = facts.object.workload;
+  std::vector<NodeReport> nodes(workload.size());
+  std::vector<double> floors(workload.size());
+  for (size_t i = 0; i < workload.size(); ++i) {
+    nodes[i].name = workload[i].name;
+    nodes[i].kind = workload[i].kind;
+    TESSERA_ASSIGN_OR_RETURN(Bounds bounds,
+                             computeBounds({&workload[i], 1}, 0, facts.arch));
+    floors[i] = bounds.layerwise;
+  }
+  std::vector<NodeReport> others;
+  for (size_t d = 0; d < dispatches.size(); ++d) {
+    const DispatchReport &dispatch = dispatches[d];
+    const std::vector<uint32_t> &operators =
+        facts.object.dispatches[d].operators;
+    if (operators.empty()) {
+      NodeReport other;
+      other.name = dispatch.ops.empty()
+                       ? dispatch.name
+                       : fmt::format("{}", fmt::join(dispatch.ops, "+"));
+      other.dispatches = {dispatch.name};
+      other.cycles = dispatch.cycles;
+      others.push_back(std::move(other));
+      continue;
+    }
+    std::vector<double> weights;
+    for (uint32_t index : operators)
+      weights.push_back(floors[index]);
+    std::vector<uint64_t> shares = divide(dispatch.cycles, weights);
+    for (size_t i = 0; i < operators.size(); ++i) {
+      NodeReport &node = nodes[operators[i]];
+      const OperatorRecord &op = workload[operators[i]];
+      node.cycles += shares[i];
+      node.boundCycles += roundUp(floors[operators[i]] * double(dispatch.runs));
+      node.macs += op.macs() * dispatch.runs;
+      node.vectorOps += vectorOps(op) * dispatch.runs;
+      node.dispatches.push_back(dispatch.name);
+    }
+  }
+  nodes.insert(nodes.end(), others.begin(), others.end());
+  return nodes;
 }
 
 Result<RunReport> report::makeRunReport(const RunFacts &facts) {
@@ -82,7 +178,7 @@ Result<RunReport> report::makeRunReport(const RunFacts &facts) {
   report.arch = arch.name;
   report.model = facts.model;
   report.format = mainFormat(facts.object);
-  report.clockGhz = arch.clockGhz;
+  report.machine = describeMachine(arch, report.format);
   report.runs = statistics.commandBuffers.size();
   for (const sim::CommandBufferRecord &run : statistics.commandBuffers) {
     report.cycles += run.cycles();
@@ -140,7 +236,9 @@ Result<RunReport> report::makeRunReport(const RunFacts &facts) {
 
   report.engines = statistics.engineTotals();
   TESSERA_ASSIGN_OR_RETURN(report.dispatches, makeDispatches(facts));
+  TESSERA_ASSIGN_OR_RETURN(report.nodes, makeNodes(facts, report.dispatches));
   report.outputs = facts.outputs;
   report.accuracy = facts.accuracy;
+  report.explanation = explain(report);
   return report;
 }

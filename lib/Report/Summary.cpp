@@ -1,3 +1,8 @@
+//===- Summary.cpp - A run for the terminal -------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/RunReport.h"
@@ -59,6 +64,7 @@ private:
   void verification();
   void stalls();
   void dispatches();
+  void explanation();
 
   const RunReport &report;
   const SummaryOptions &options;
@@ -78,7 +84,7 @@ void Summary::figures() {
   row("time",
       bold(duration(report.timeMicroseconds)) +
           fmt::format("  {} cycles at {} GHz{}", grouped(report.cycles),
-                      report.clockGhz,
+                      report.machine.clockGhz,
                       report.runs > 1 ? fmt::format(", {} runs", report.runs)
                                       : ""));
   row("matrix",
@@ -193,6 +199,13 @@ void Summary::dispatches() {
   }
 }
 
+void Summary::explanation() {
+  for (const std::string &sentence : report.explanation)
+    text += fmt::format("{}{}\n",
+                        &sentence == &report.explanation.front() ? "\n" : "",
+                        sentence);
+}
+
 std::string Summary::format() {
   text += bold(fmt::format("{} on {}", report.model, report.arch));
   text += fmt::format(" ({})\n", report.format);
@@ -200,6 +213,7 @@ std::string Summary::format() {
   verification();
   stalls();
   dispatches();
+  explanation();
   return std::move(text);
 }
 

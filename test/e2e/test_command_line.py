@@ -111,7 +111,6 @@ class CommandLine(unittest.TestCase):
             "run add.onnx --reassociate",
             "run add.onnx --autotune=4",
             "compile add.onnx -o x --explain",
-            "run add.onnx --report out",
             "run add.onnx --sanitize=race,memory",
             "run add.onnx --annotate file",
             "run add.onnx --concurrent add.onnx",

@@ -26,7 +26,9 @@ enum ExitStatus : int {
 using Action = std::function<int()>;
 
 // Each adds one sub-command to `app`; parsing it sets `action`.
-void addRunCommand(CLI::App &app, Action &action);
+// `commandLine`: as the user gave it, for pages to show.
+void addRunCommand(CLI::App &app, Action &action,
+                   const std::string &commandLine);
 void addCompileCommand(CLI::App &app, Action &action);
 void addDisasmCommand(CLI::App &app, Action &action);
 void addInfoCommand(CLI::App &app, Action &action);

@@ -7,8 +7,29 @@
 
 #include "Command.h"
 #include <fmt/format.h>
+#include <span>
 
 using namespace tessera::tool;
+
+/// The command line as a shell would take it.
+static std::string commandLineText(std::span<char *const> arguments) {
+  static constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+";
+  std::string text = "tessera";
+  for (std::string_view argument : arguments) {
+    text += ' ';
+    if (!argument.empty() &&
+        argument.find_first_not_of(plain) == std::string_view::npos) {
+      text += argument;
+      continue;
+    }
+    text += '\'';
+    for (char c : argument)
+      text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
 
 int main(int argc, char **argv) {
   CLI::App app(
@@ -18,7 +39,8 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "tessera " TESSERA_VERSION);
   Action action;
-  addRunCommand(app, action);
+  std::span<char *const> arguments(argv + std::min(argc, 1), argv + argc);
+  addRunCommand(app, action, commandLineText(arguments));
   addCompileCommand(app, action);
   addDisasmCommand(app, action);
   addInfoCommand(app, action);

@@ -13,7 +13,7 @@
 #include "Simulation.h"
 #include "TensorFiles.h"
 #include "Verification.h"
-#include "tessera/Report/RunReport.h"
+#include "tessera/Report/Page.h"
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -21,7 +21,8 @@ namespace tessera::tool {
 
 namespace {
 struct RunCommand {
-  std::string path, outputFolder, jsonFile, traceFile;
+  std::string path, outputFolder, jsonFile, traceFile, reportFolder;
+  std::string commandLine;  ///< As the user gave it.
   std::string verification; ///< Empty: none.
   bool timingOnly = false;
   CompileFlags compile;
@@ -44,8 +45,8 @@ private:
   Status runProgram(Program &program);
   Status check(const Program &program, std::span<const HostTensor> given,
                const SimulationResult &result);
-  Status write(const SimulationResult &result,
-               const report::RunReport &report) const;
+  Status write(const SimulationResult &result, const report::RunReport &report,
+               const report::RunFacts &facts) const;
 
   std::vector<report::OutputCheck> checks;
   std::optional<report::Accuracy> accuracy;
@@ -67,6 +68,8 @@ std::string RunCommand::usageError() const {
 Status RunCommand::checkFiles() const {
   if (!outputFolder.empty())
     TESSERA_RETURN_IF_ERROR(checkFolderCanBe(outputFolder));
+  if (!reportFolder.empty())
+    TESSERA_RETURN_IF_ERROR(checkFolderCanBe(reportFolder));
   for (const std::string &file : {jsonFile, traceFile})
     if (!file.empty())
       TESSERA_RETURN_IF_ERROR(checkFileCanBe(file));
@@ -150,7 +153,8 @@ Status RunCommand::check(const Program &program,
 }
 
 Status RunCommand::write(const SimulationResult &result,
-                         const report::RunReport &report) const {
+                         const report::RunReport &report,
+                         const report::RunFacts &facts) const {
   if (!outputFolder.empty()) {
     std::map<std::string, std::vector<uint8_t>> files;
     for (size_t i = 0; i < result.outputs.size(); ++i) {
@@ -165,6 +169,14 @@ Status RunCommand::write(const SimulationResult &result,
     TESSERA_RETURN_IF_ERROR(replaceFile(jsonFile, report::toJson(report)));
   if (!traceFile.empty())
     TESSERA_RETURN_IF_ERROR(replaceFile(traceFile, result.traceJson));
+  if (!reportFolder.empty()) {
+    std::string entry =
+        report::pageEntry(report, {facts, result.activity, commandLine});
+    std::string page = report::makePage(
+        fmt::format("{} on {}", report.model, report.arch), {&entry, 1});
+    TESSERA_RETURN_IF_ERROR(replaceFilesIn(
+        reportFolder, {{"index.html", {page.begin(), page.end()}}}));
+  }
   return Status::success();
 }
 
@@ -172,7 +184,8 @@ Status RunCommand::runProgram(Program &program) {
   const Object &object = program.compiled.object;
   TESSERA_ASSIGN_OR_RETURN(std::vector<HostTensor> given,
                            inputs.match(object.inputs));
-  SimulationOptions options{timingOnly, !traceFile.empty(), inputs.seedValue()};
+  SimulationOptions options{timingOnly, !traceFile.empty(), inputs.seedValue(),
+                            !reportFolder.empty()};
   TESSERA_ASSIGN_OR_RETURN(SimulationResult result,
                            simulate(object, program.arch, given, options));
   TESSERA_RETURN_IF_ERROR(check(program, given, result));
@@ -181,7 +194,7 @@ Status RunCommand::runProgram(Program &program) {
       checks, accuracy,     program.compiled.seconds, result.seconds};
   TESSERA_ASSIGN_OR_RETURN(report::RunReport report,
                            report::makeRunReport(facts));
-  TESSERA_RETURN_IF_ERROR(write(result, report));
+  TESSERA_RETURN_IF_ERROR(write(result, report, facts));
   report::SummaryOptions summary;
   summary.color = isatty(STDOUT_FILENO);
   fmt::print("{}", report::formatSummary(report, summary));
@@ -213,10 +226,12 @@ int RunCommand::run() {
   return exitGood;
 }
 
-void addRunCommand(CLI::App &app, Action &action) {
+void addRunCommand(CLI::App &app, Action &action,
+                   const std::string &commandLine) {
   CLI::App *command = app.add_subcommand(
       "run", "Compiles a model if need be, simulates it and reports");
   auto run = std::make_shared<RunCommand>();
+  run->commandLine = commandLine;
   command
       ->add_option("MODEL", run->path,
                    "Model (.onnx, .mlir, .mlirbc) or object (.tsr)")
@@ -226,6 +241,8 @@ void addRunCommand(CLI::App &app, Action &action) {
   command->add_option("--outputs", run->outputFolder,
                       "Folder for 0.npy, 1.npy, … and outputs.json");
   command->add_option("--json", run->jsonFile, "File for the report as JSON");
+  command->add_option("--report", run->reportFolder,
+                      "Folder for the report as a page, index.html");
   command->add_option(
       "--trace", run->traceFile,
       "File for a trace of what each engine did (.json: Chrome)");
@@ -246,7 +263,7 @@ void addRunCommand(CLI::App &app, Action &action) {
           },
           ""));
   for (const char *name :
-       {"--report", "--sanitize", "--annotate", "--concurrent", "--explore"})
+       {"--sanitize", "--annotate", "--concurrent", "--explore"})
     addUnavailableOption(*command, name);
   command->callback([&action, run] { action = [run] { return run->run(); }; });
 }

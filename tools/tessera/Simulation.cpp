@@ -24,22 +24,31 @@ static Result<Buffer> makeBuffer(AddressSpace &space,
   return space.allocate(std::max<uint64_t>(tensor.bytes, 1), options);
 }
 
-/// Waits in slices of device time, so that a terminal sees progress. Slices
-/// change no simulated cycle.
-static Status waitWithProgress(const Device &device, const Semaphore &done,
-                               sim::Device &simulator, size_t dispatches) {
+/// Waits in slices of device time, so that a terminal sees progress, and
+/// `activity` (if any) takes samples. Slices change no simulated cycle.
+static Status waitInSlices(const Device &device, const Semaphore &done,
+                           sim::Device &simulator, size_t dispatches,
+                           report::Activity *activity) {
   Progress progress("simulating");
-  if (!progress.visible())
+  if (!progress.visible() && !activity)
     return done.wait(1);
+  if (activity)
+    activity->add(simulator.statistics());
   while (true) {
-    Status status = done.wait(1, device.afterCycles(20'000));
-    if (status.code() != StatusCode::DeadlineExceeded)
-      return status;
-    if (progress.due()) {
+    Status status =
+        done.wait(1, device.afterCycles(activity ? activity->step() : 20'000));
+    bool running = status.code() == StatusCode::DeadlineExceeded;
+    bool draws = running && progress.due();
+    if (activity || draws) {
       sim::Statistics statistics = simulator.statistics();
-      progress.draw(statistics.dispatches.size(), dispatches,
-                    fmt::format("kernels, {} cycles", statistics.cycles));
+      if (activity)
+        activity->add(statistics);
+      if (draws)
+        progress.draw(statistics.dispatches.size(), dispatches,
+                      fmt::format("kernels, {} cycles", statistics.cycles));
     }
+    if (!running)
+      return status;
   }
 }
 
@@ -81,14 +90,15 @@ Result<SimulationResult> simulate(const Object &object,
                            Semaphore::create(device, {.label = "completion"}));
   TESSERA_RETURN_IF_ERROR(
       queue.execute(executable.commands(), bindings, {.signal = {{done, 1}}}));
+  SimulationResult result;
   Status status =
-      waitWithProgress(device, done, simulator, object.dispatches.size());
+      waitInSlices(device, done, simulator, object.dispatches.size(),
+                   options.activity ? &result.activity : nullptr);
   if (status.code() == StatusCode::Deadlock)
     for (const std::string &line : simulator.explainWaits())
       status = Status(StatusCode::Deadlock, status.message() + "; " + line);
   TESSERA_RETURN_IF_ERROR(status);
 
-  SimulationResult result;
   result.statistics = simulator.statistics();
   simulator.setTraceObserver(nullptr);
   if (options.trace)

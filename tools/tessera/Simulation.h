@@ -9,6 +9,7 @@
 #define TESSERA_TOOLS_TESSERA_SIMULATION_H
 
 #include "tessera/Pipelines/Compiler.h"
+#include "tessera/Report/Activity.h"
 #include "tessera/sim/Statistics.h"
 #include <span>
 #include <string>
@@ -20,13 +21,15 @@ struct SimulationOptions {
   bool timingOnly = false;
   bool trace = false;
   uint64_t seed = 0;
+  bool activity = false; ///< Takes samples of the counters over time.
 };
 
 struct SimulationResult {
   std::vector<HostTensor> outputs; ///< Empty if timingOnly.
   sim::Statistics statistics;
-  std::string traceJson; ///< If it was asked for.
-  double seconds = 0;    ///< Wall time of the simulation.
+  std::string traceJson;     ///< If it was asked for.
+  report::Activity activity; ///< If it was asked for.
+  double seconds = 0;        ///< Wall time of the simulation.
 };
 
 /// Loads the object through the runtime, runs it once and reads the outputs.

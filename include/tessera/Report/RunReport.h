@@ -1,3 +1,10 @@
+//===- RunReport.h - One run, reported --------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
 // One typed record of a run, from which the JSON and the terminal summary are
 // made. docs/report.md documents every field with its unit.
 //
@@ -47,6 +54,15 @@ struct RunFacts {
   double compileSeconds = 0, simulateSeconds = 0;
 };
 
+/// What the architecture can do at best, and when a cycle is.
+struct MachineReport {
+  double clockGhz = 1;
+  uint32_t cores = 1;
+  double matrixMacsPerCycle = 0; ///< In the run's main format; 0 without.
+  double vectorOpsPerCycle = 0;  ///< Arithmetic ones.
+  double dramBytesPerCycle = 0;  ///< The ceiling: refresh taken off.
+};
+
 struct DispatchReport {
   std::string name;
   std::vector<std::string> ops; ///< Model nodes.
@@ -54,18 +70,31 @@ struct DispatchReport {
   uint64_t cycles = 0; ///< From start to completion signal, all runs.
   uint64_t boundCycles =
       0; ///< Floor of its operators without memory, all runs.
+  uint64_t memoryCycles = 0; ///< Its traffic at the DRAM's ceiling.
   /// Of its bound, or Dram if its traffic at the ceiling takes longer.
   Limiter limiter = Limiter::None;
   double matrixUtilization = 0;
-  uint64_t macs = 0; ///< Useful ones.
+  uint64_t macs = 0;      ///< Useful ones.
+  uint64_t vectorOps = 0; ///< Of operators that only the vector engines do.
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
   sim::EngineTable engines{};
+};
+
+/// The part of the dispatches' cycles that a model node answers for. A
+/// dispatch's cycles are shared among its operators in the ratio of their
+/// bounds, in whole cycles that add up: so do all nodes'.
+struct NodeReport {
+  std::string name;                    ///< Or the dispatch's, without nodes.
+  std::string kind;                    ///< As OperatorRecord; "" without one.
+  std::vector<std::string> dispatches; ///< That execute it.
+  uint64_t cycles = 0, boundCycles = 0;
+  uint64_t macs = 0, vectorOps = 0;
 };
 
 struct RunReport {
   std::string arch, model;
   std::string format; ///< That most multiply-accumulates have; else "none".
-  double clockGhz = 1;
+  MachineReport machine;
   uint64_t runs = 0;   ///< Executions of the whole model.
   uint64_t cycles = 0; ///< Of all runs; each from first fetch to last signal.
   double timeMicroseconds = 0;
@@ -97,8 +126,11 @@ struct RunReport {
   /// Engine-cycles over all cores since reset.
   sim::EngineTable engines{};
   std::vector<DispatchReport> dispatches; ///< In the order of the program.
+  std::vector<NodeReport> nodes;          ///< In the order of the model.
   std::vector<OutputCheck> outputs;
   std::optional<Accuracy> accuracy;
+  /// What limits the run, in sentences.
+  std::vector<std::string> explanation;
 };
 
 /// FailedPrecondition if the statistics hold no completed run, or as

@@ -69,7 +69,8 @@ TEST(Bounds, ExampleOfTheDocumentation) {
   for (const char *figure :
        {"M = 2,080, V = 640, (2,080 + 640 + 1,024) / 2 = 1,872",
         "memory takes 3,271.8 cycles: bound 3,272 cycles, limited by `dram`",
-        "2,080 + 640 + 1,024/2 = 3,232", "2,080 + 15 + 640 + 8 = 2,743", "128,000 / 64 = 2,000"})
+        "2,080 + 640 + 1,024/2 = 3,232", "2,080 + 15 + 640 + 8 = 2,743",
+        "128,000 / 64 = 2,000"})
     EXPECT_NE(page.find(figure), std::string::npos) << figure;
 }
 

@@ -1,6 +1,11 @@
+//===- RunReportTest.cpp - JSON and summary -------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Report/RunReport.h"
+#include "RunReportFixture.h"
 #include "tessera/Support/File.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,79 +15,6 @@ using namespace tessera;
 using namespace tessera::report;
 using testing::HasSubstr;
 using Json = nlohmann::json;
-
-namespace {
-/// Two runs of a model of two dispatches on `tiny`: a matrix product and a
-/// softmax.
-class RunReportTest : public testing::Test {
-protected:
-  RunReportTest() : arch(*loadArchitecture("tiny")) {
-    OperatorRecord product;
-    product.name = product.kind = "matmul";
-    product.format = NumericFormat::BF16;
-    product.m = product.k = product.n = 64;
-    OperatorRecord softmax;
-    softmax.name = softmax.kind = "softmax";
-    softmax.elements = 4096;
-    softmax.aluOps = 3;
-    softmax.sfuOps = 1;
-    object.workload = {product, softmax};
-    object.compulsoryBytes = 24576;
-    object.dispatches = {{"matmul_kernel", {"fc", "bias"}, 0, {0}},
-                         {"softmax_kernel", {"probabilities"}, 2, {1}}};
-
-    statistics.cycles = 20000;
-    statistics.cores.resize(1);
-    sim::CoreStatistics &core = statistics.cores[0];
-    core.macs[size_t(NumericFormat::BF16)] = 600000;
-    core.spmPeakBytes = 4096;
-    core.instructions = 77;
-    using sim::Engine, sim::StallCause;
-    for (sim::EngineCycles &engine : core.engines)
-      engine.byCause[size_t(StallCause::NoKernel)] = 20000;
-    auto charge = [&](Engine engine, StallCause cause, uint64_t cycles) {
-      core.engines[size_t(engine)].byCause[size_t(cause)] += cycles;
-      core.engines[size_t(engine)].byCause[size_t(StallCause::NoKernel)] -=
-          cycles;
-    };
-    charge(Engine::Matrix, StallCause::Busy, 8192);
-    charge(Engine::Matrix, StallCause::WaitLoad, 1000);
-    charge(Engine::Vector, StallCause::Busy, 4000);
-    for (uint64_t run = 0; run < 2; ++run) {
-      sim::CommandBufferRecord buffer;
-      buffer.firstFetchCycle = 1000 + run * 9000;
-      buffer.endCycle = buffer.firstFetchCycle + 8000;
-      buffer.dramBytesRead = 20000;
-      buffer.dramBytesWritten = 12000;
-      statistics.commandBuffers.push_back(buffer);
-      for (uint32_t packet : {0u, 2u}) {
-        sim::DispatchRecord dispatch;
-        dispatch.commandIndex = packet;
-        dispatch.startCycle = buffer.firstFetchCycle + packet * 2500;
-        dispatch.endCycle = dispatch.startCycle + (packet ? 3000 : 5000);
-        dispatch.dramBytesRead = packet ? 100000 : 16000;
-        statistics.dispatches.push_back(dispatch);
-      }
-    }
-  }
-
-  RunFacts facts() {
-    RunFacts facts{object, arch, statistics, "model.onnx", {}, {}, 1.5, 2.5};
-    facts.outputs = {{"probabilities", 1e-7, 2e-6, 1e-5, "f32 softmax", true}};
-    facts.accuracy = Accuracy{352, 360};
-    return facts;
-  }
-  RunReport report() {
-    Result<RunReport> result = makeRunReport(facts());
-    EXPECT_TRUE(result.ok()) << result.status().message();
-    return *result;
-  }
-
-  Architecture arch;
-  Object object;
-  sim::Statistics statistics;
-};
-} // namespace
 
 TEST_F(RunReportTest, TotalsOfAllRuns) {
   RunReport run = report();
@@ -172,6 +104,35 @@ TEST_F(RunReportTest, NamesThatAreNoTextDoNotBreakTheJson) {
   RunFacts bad = facts();
   bad.model = "caf\xe9.onnx";
   EXPECT_FALSE(Json::parse(toJson(*makeRunReport(bad))).is_discarded());
+}
+
+TEST_F(RunReportTest, NodesAddUpToTheDispatches) {
+  OperatorRecord bias = object.workload[1];
+  bias.name = "bias";
+  bias.kind = "elementwise";
+  bias.sfuOps = 0; // 4,096 / 8 · 3 = 1,536 cycles against the product's 4,096.
+  object.workload.push_back(bias);
+  object.dispatches[0].operators = {0, 2};
+  object.dispatches.push_back({"copy_kernel", {"pad", "transpose"}, 5, {}});
+  sim::DispatchRecord copy;
+  copy.commandIndex = 5;
+  copy.endCycle = 111;
+  statistics.dispatches.push_back(copy);
+  RunReport run = report();
+  ASSERT_EQ(run.nodes.size(), 4u);
+  EXPECT_EQ(run.nodes[0].cycles, 10000u * 4096 / (4096 + 1536));
+  EXPECT_EQ(run.nodes[2].name, "bias");
+  EXPECT_EQ(run.nodes[2].vectorOps, 2u * 4096 * 3);
+  EXPECT_EQ(run.nodes[2].dispatches,
+            (std::vector<std::string>{"matmul_kernel"}));
+  EXPECT_EQ(run.nodes[3].name, "pad+transpose");
+  EXPECT_EQ(run.nodes[3].cycles, 111u);
+  uint64_t nodes = 0, dispatches = 0;
+  for (const NodeReport &node : run.nodes)
+    nodes += node.cycles;
+  for (const DispatchReport &dispatch : run.dispatches)
+    dispatches += dispatch.cycles;
+  EXPECT_EQ(nodes, dispatches);
 }
 
 TEST_F(RunReportTest, NothingRun) {

@@ -1,0 +1,34 @@
+//===- Bottleneck.h - What limits a run, in words --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_REPORT_BOTTLENECK_H
+#define TESSERA_REPORT_BOTTLENECK_H
+
+#include "tessera/Report/RunReport.h"
+#include <string>
+#include <vector>
+
+namespace tessera::report {
+
+/// What a dispatch spends its cycles on. It is limited by a unit that its own
+/// work keeps going for at least half of its cycles; else it mostly waits.
+struct DispatchVerdict {
+  Limiter limiter = Limiter::None; ///< None: it waits.
+  /// Of a waiting dispatch: what its load, matrix and vector engines wait for
+  /// most, Busy if for nothing.
+  sim::StallCause cause = sim::StallCause::Busy;
+  bool operator==(const DispatchVerdict &) const = default;
+};
+DispatchVerdict judge(const DispatchReport &dispatch);
+
+/// One to three sentences: where the time goes, the dispatch that loses most
+/// and why, and what to try. docs/report.md, "What limits a run".
+std::vector<std::string> explain(const RunReport &report);
+
+} // namespace tessera::report
+
+#endif // TESSERA_REPORT_BOTTLENECK_H

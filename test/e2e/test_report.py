@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""The report as a page: complete, self-contained, and free of side effects."""
+
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+from common import DIGITS, DIGITS_INPUTS, tessera, without_wall_times
+
+
+def page_data(page):
+    """What the page's script gets."""
+    text = page.read_text()
+    return json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.S)[1])
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.tmp = pathlib.Path(cls.folder.name)
+        cls.arguments = ["run", DIGITS, "--arch", "tiny", "--inputs", DIGITS_INPUTS]
+        result = tessera(*cls.arguments, "--json", cls.tmp / "run.json", "--report", cls.tmp / "report")
+        assert result.returncode == 0, result.stderr
+        cls.run_json = json.loads((cls.tmp / "run.json").read_text())
+        cls.page = cls.tmp / "report" / "index.html"
+        cls.summary = result.stdout
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_the_page_needs_nothing_else(self):
+        text = self.page.read_text()
+        self.assertEqual([path.name for path in self.page.parent.iterdir()], ["index.html"])
+        self.assertLess(len(text), 3_000_000)
+        self.assertNotRegex(text, r"<(script|link|img|iframe)[^>]+(src|href)=")
+        self.assertNotRegex(text, r"@import|url\(|fetch\(|XMLHttpRequest")
+
+    def test_the_page_holds_the_run(self):
+        [entry] = page_data(self.page)["runs"]
+        self.assertEqual(entry["run"], self.run_json)
+        self.assertIn("--report", entry["command"])
+        self.assertIn("name: tiny", entry["architecture"])
+        cycle = entry["activity"]["cycle"]
+        self.assertGreater(len(cycle), 100)
+        self.assertLessEqual(cycle[-1], self.run_json["cycles"])
+        self.assertGreater(cycle[-1], 0.98 * self.run_json["cycles"])
+        self.assertLessEqual(sum(entry["activity"]["dram_read"]), self.run_json["dram"]["bytes_read"])
+        self.assertGreater(sum(entry["activity"]["dram_read"]), 0.95 * self.run_json["dram"]["bytes_read"])
+        self.assertEqual(len(entry["spans"]), len(self.run_json["dispatches"]))
+
+    def test_nodes_add_up(self):
+        self.assertEqual(sum(node["cycles"] for node in self.run_json["nodes"]),
+                         sum(dispatch["cycles"] for dispatch in self.run_json["dispatches"]))
+        self.assertEqual(sum(node["macs"] for node in self.run_json["nodes"]), self.run_json["matrix"]["macs"])
+
+    def test_the_critical_path_lies_within_the_layers(self):
+        self.assertGreater(self.run_json["critical_path"]["cycles"], self.run_json["bound"]["cycles"] / 2)
+        # Digits is one chain: each layer once, and the pipelines' latencies.
+        self.assertGreaterEqual(self.run_json["critical_path"]["cycles"], self.run_json["layerwise"]["cycles"])
+
+    def test_the_summary_says_what_limits_the_run(self):
+        for sentence in self.run_json["explanation"]:
+            self.assertIn(sentence, self.summary)
+        self.assertRegex(self.summary, r"The run is limited by the matrix engines for \d+ %")
+
+    def test_watching_changes_no_cycle(self):
+        result = tessera(*self.arguments, "--json", self.tmp / "plain.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(without_wall_times((self.tmp / "plain.json").read_text()),
+                         without_wall_times((self.tmp / "run.json").read_text()))
+
+    def test_errors_come_before_the_work(self):
+        (self.tmp / "file").write_text("")
+        result = tessera(*self.arguments, "--report", self.tmp / "file")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("is a file; a folder is to be written there", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
