@@ -13,7 +13,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "tessera/Transforms/Workload.h"
+#include <set>
 
 using namespace mlir;
 using namespace tessera;
@@ -106,6 +108,71 @@ static OperatorRecord countSoftmax(linalg::SoftmaxOp op) {
   return record;
 }
 
+namespace {
+/// Which operators each value depends on through operations that are not
+/// counted themselves.
+class Producers {
+public:
+  /// Of everything that `op` reads, inside its regions too; ascending.
+  std::vector<uint32_t> readBy(Operation *op) const {
+    std::set<uint32_t> result;
+    auto add = [&](Value value) {
+      auto found = byValue.find(value);
+      if (found != byValue.end())
+        result.insert(found->second.begin(), found->second.end());
+    };
+    llvm::for_each(op->getOperands(), add);
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    llvm::for_each(captured, add);
+    return {result.begin(), result.end()};
+  }
+  void define(Operation *op, std::vector<uint32_t> producers) {
+    for (Value result : op->getResults())
+      byValue[result] = producers;
+  }
+
+private:
+  llvm::DenseMap<Value, std::vector<uint32_t>> byValue;
+};
+} // namespace
+
+/// Adds one record, if the operation computes, or its constant's bytes.
+static void countOperation(Operation *op, Workload &workload) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    // A splat needs no memory: it becomes part of what uses it.
+    if (!llvm::isa<SplatElementsAttr>(constant.getValue()))
+      workload.compulsoryBytes += bytesOf(constant.getType());
+  } else if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op)) {
+    workload.operators.push_back(countSoftmax(softmax));
+  } else if (auto norm = dyn_cast<graph::BatchNormOp>(op)) {
+    OperatorRecord record;
+    record.name = joinedNames(op);
+    record.kind = "batch_norm";
+    record.elements = uint64_t(norm.getType().getNumElements());
+    record.aluOps = 2;
+    workload.operators.push_back(record);
+  } else if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    if (llvm::isa<linalg::FillOp>(op) || isCopy(linalgOp))
+      return;
+    workload.operators.push_back(countLinalg(linalgOp));
+  } else if (OpTrait::hasElementwiseMappableTraits(op) &&
+             op->getNumResults() == 1 &&
+             llvm::isa<RankedTensorType>(op->getResult(0).getType())) {
+    OperatorRecord record;
+    record.name = joinedNames(op);
+    record.kind = "elementwise";
+    auto type = cast<ShapedType>(op->getResult(0).getType());
+    record.format = formatOf(type.getElementType());
+    record.elements =
+        type.hasStaticShape() ? uint64_t(type.getNumElements()) : 0;
+    bool special = llvm::isa<math::MathDialect>(op->getDialect()) ||
+                   llvm::isa<arith::DivFOp>(op);
+    (special ? record.sfuOps : record.aluOps) = 1;
+    workload.operators.push_back(record);
+  }
+}
+
 Workload tessera::countWorkload(ModuleOp module) {
   Workload workload;
   func::FuncOp entry = findEntry(module);
@@ -115,39 +182,17 @@ Workload tessera::countWorkload(ModuleOp module) {
     workload.compulsoryBytes += bytesOf(type);
   for (Type type : entry.getResultTypes())
     workload.compulsoryBytes += bytesOf(type);
+  Producers producers;
   entry.walk([&](Operation *op) {
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      // A splat needs no memory: it becomes part of what uses it.
-      if (!llvm::isa<SplatElementsAttr>(constant.getValue()))
-        workload.compulsoryBytes += bytesOf(constant.getType());
-    } else if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op)) {
-      workload.operators.push_back(countSoftmax(softmax));
-    } else if (auto norm = dyn_cast<graph::BatchNormOp>(op)) {
-      OperatorRecord record;
-      record.name = joinedNames(op);
-      record.kind = "batch_norm";
-      record.elements = uint64_t(norm.getType().getNumElements());
-      record.aluOps = 2;
-      workload.operators.push_back(record);
-    } else if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-      if (llvm::isa<linalg::FillOp>(op) || isCopy(linalgOp))
-        return;
-      workload.operators.push_back(countLinalg(linalgOp));
-    } else if (OpTrait::hasElementwiseMappableTraits(op) &&
-               op->getNumResults() == 1 &&
-               llvm::isa<RankedTensorType>(op->getResult(0).getType())) {
-      OperatorRecord record;
-      record.name = joinedNames(op);
-      record.kind = "elementwise";
-      auto type = cast<ShapedType>(op->getResult(0).getType());
-      record.format = formatOf(type.getElementType());
-      record.elements =
-          type.hasStaticShape() ? uint64_t(type.getNumElements()) : 0;
-      bool special = llvm::isa<math::MathDialect>(op->getDialect()) ||
-                     llvm::isa<arith::DivFOp>(op);
-      (special ? record.sfuOps : record.aluOps) = 1;
-      workload.operators.push_back(record);
+    size_t counted = workload.operators.size();
+    countOperation(op, workload);
+    std::vector<uint32_t> read = producers.readBy(op);
+    if (workload.operators.size() == counted) {
+      producers.define(op, std::move(read));
+      return;
     }
+    workload.operators.back().producers = std::move(read);
+    producers.define(op, {uint32_t(counted)});
   });
   return workload;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Transforms/Workload.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -12,7 +13,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
-#include "tessera/Transforms/Workload.h"
 #include <gtest/gtest.h>
 
 using namespace tessera;
@@ -101,6 +101,24 @@ TEST(Workload, VectorWorkSeparatesSpecialFunctions) {
   EXPECT_EQ(workload.operators[0].elements, 32u);
   EXPECT_EQ(workload.operators[0].aluOps, 1u);
   EXPECT_EQ(workload.operators[0].sfuOps, 1u);
+}
+
+TEST(Workload, ProducersThroughOperationsThatAreNotCounted) {
+  Workload workload = count(R"(
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %a = math.exp %x : tensor<4x8xf32>
+      %b = math.sqrt %x : tensor<4x8xf32>
+      %c = tensor.collapse_shape %a [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
+      %d = tensor.expand_shape %c [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
+      %r = arith.addf %d, %b : tensor<4x8xf32>
+      %s = arith.mulf %r, %r : tensor<4x8xf32>
+      return %s : tensor<4x8xf32>
+    })");
+  ASSERT_EQ(workload.operators.size(), 4u);
+  EXPECT_TRUE(workload.operators[0].producers.empty());
+  EXPECT_TRUE(workload.operators[1].producers.empty());
+  EXPECT_EQ(workload.operators[2].producers, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(workload.operators[3].producers, (std::vector<uint32_t>{2}));
 }
 
 } // namespace
