@@ -151,15 +151,14 @@ int main(int argc, char **argv) {
                  "Address bits above the atom's from most to least "
                  "significant, e.g. \"R15 B2 G2 P1 C5\", or native, bgi, bgi64 "
                  "(default: the DRAM's own)");
-  auto *pattern = app.add_option(
-      "--pattern", options.pattern,
-      fmt::format("Access pattern: {}", patternNames));
+  auto *pattern =
+      app.add_option("--pattern", options.pattern,
+                     fmt::format("Access pattern: {}", patternNames));
   pattern->check(CLI::Validator(
       [](std::string &text) -> std::string {
-        return patternNamed(text)
-                   ? ""
-                   : fmt::format("'{}' is no pattern; {} are", text,
-                                 patternNames);
+        return patternNamed(text) ? ""
+                                  : fmt::format("'{}' is no pattern; {} are",
+                                                text, patternNames);
       },
       ""));
   auto *trace =

@@ -77,14 +77,15 @@ static Result<DramConfig> parseDram(std::string_view text,
 
 static std::string namedMapping(const DramConfig &dram,
                                 const std::string &name) {
-  auto bits = [](uint64_t count) { return unsigned(std::bit_width(count) - 1); };
+  auto bits = [](uint64_t count) {
+    return unsigned(std::bit_width(count) - 1);
+  };
   unsigned column = bits(dram.rowBytes / dram.atomBytes());
   unsigned low = 0;
   while (name == "bgi64" && low < column && (dram.atomBytes() << low) < 64)
     ++low;
-  std::string text =
-      fmt::format("R{} K{} B{}", bits(dram.rows()), bits(dram.ranks),
-                  bits(dram.banksPerGroup));
+  std::string text = fmt::format("R{} K{} B{}", bits(dram.rows()),
+                                 bits(dram.ranks), bits(dram.banksPerGroup));
   std::string group =
       fmt::format(" G{} X{} P{}", bits(dram.bankGroups), bits(dram.channels),
                   bits(dram.pseudoChannels));

@@ -28,8 +28,8 @@ double RunResult::meanLatency() const {
 double RunResult::percentile(double fraction) const {
   if (latencies.empty())
     return 0;
-  return double(latencies[std::min(latencies.size() - 1,
-                                   size_t(fraction * double(latencies.size())))]);
+  return double(latencies[std::min(
+      latencies.size() - 1, size_t(fraction * double(latencies.size())))]);
 }
 
 namespace {
@@ -63,7 +63,7 @@ private:
   bool refused = false;
   uint32_t offers = 0;
 
-  uint64_t outstanding = 0; ///< Reads; accepted writes don't count.
+  uint64_t outstanding = 0;         ///< Reads; accepted writes don't count.
   std::deque<Completion> returning; ///< By clock.
   std::vector<Completion> done;
   RunResult result;

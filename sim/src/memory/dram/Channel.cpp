@@ -214,6 +214,7 @@ void Channel::advance(Cycle now, std::vector<Completion> &done) {
 
 bool Channel::offer(const Access &access, Cycle now,
                     std::vector<Completion> &done) {
+  assert(access.bank < banks.size() && "an unknown bank");
   if (!access.write && queue.size(true) != 0 && queue.holdsWrite(access)) {
     done.push_back({access.token, now + 1});
     ++count.readsFromWriteQueue;

@@ -48,10 +48,10 @@ bool Channel::issueRefreshAll(Cycle now) {
   for (uint32_t bank = first; bank != first + banksPerRank; ++bank) {
     if (queue.active(bank) != noEntry)
       return false;
+    open |= banks[bank].open;
     refreshed = std::max(refreshed, banks[bank].activate);
-    if (!banks[bank].open)
-      continue;
-    open = true;
+    // Of a closed bank in the past, but for one that still is to precharge by
+    // itself.
     precharged = std::max(precharged, banks[bank].precharge);
   }
   Cycle time = open ? precharged : refreshed;
@@ -83,9 +83,8 @@ bool Channel::issueRefreshBank(Cycle now) {
       continue;
     Bank &b = banks[bank];
     Rank &rank = rankOf(bank);
-    Cycle time = std::max(rowBusFree,
-                          b.open ? b.precharge
-                                 : std::max(b.activate, rank.activate));
+    Cycle time = std::max(
+        rowBusFree, b.open ? b.precharge : std::max(b.activate, rank.activate));
     if (time > now) {
       wakeAt(time);
       continue;
@@ -97,8 +96,8 @@ bool Channel::issueRefreshBank(Cycle now) {
     record(CommandKind::RefreshBank, bank, now);
     rowBusFree = now + 1;
     b.activate = now + t.refreshBank;
-    rank.activate = std::max<Cycle>(rank.activate,
-                                    now + t.activateToActivateRank);
+    rank.activate =
+        std::max<Cycle>(rank.activate, now + t.activateToActivateRank);
     dueBanks[bank] = 0;
     --dueCount;
     ++count.refreshes;

@@ -26,7 +26,7 @@ namespace tessera::sim::dram {
 /// One atom to read or write.
 struct Access {
   bool write = false;
-  uint32_t bank = 0;   ///< Of the channel (ChannelGeometry).
+  uint32_t bank = 0; ///< Of the channel (ChannelGeometry).
   uint32_t row = 0;
   uint32_t column = 0; ///< In atoms.
   uint64_t token = 0;  ///< The requester's; comes back with the completion.

@@ -35,8 +35,7 @@ Timings::Timings(const DramConfig &dram) {
   readToWrite = std::max(dram.tRTW, beyond(dram.tCL + burst, dram.tCWL));
   writeToReadRank = std::max(dram.tCWL + burst + dram.tWTRS,
                              beyond(dram.tCWL + burst, dram.tCL));
-  writeToReadGroup =
-      std::max(dram.tCWL + burst + dram.tWTRL, writeToReadRank);
+  writeToReadGroup = std::max(dram.tCWL + burst + dram.tWTRL, writeToReadRank);
   columnOtherRank = burst + 1;
   writeToReadOtherRank = std::max(1u, beyond(dram.tCWL + burst + 1, dram.tCL));
   readLatency = dram.tCL + burst;
