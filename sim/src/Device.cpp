@@ -61,6 +61,7 @@ struct Device::Impl {
     out.write(arch.isaHash());
     out.write(arch.timingHash());
     out.write(uint8_t(options.timingOnly));
+    out.write(uint8_t(options.profile));
     out.write(options.seed);
     out.write(options.hostMemoryBytes);
   }
@@ -251,6 +252,11 @@ Statistics Device::statistics() {
   s.packets = impl->cp.packetsDone;
   s.dispatches = impl->cp.dispatchRecords;
   s.commandBuffers = impl->cp.commandBufferRecords;
+  Core::Profile profile;
+  for (auto &core : impl->cores)
+    core->addProfile(profile);
+  for (auto &[kernel, instructions] : profile)
+    s.kernels.push_back({kernel, std::move(instructions)});
   return s;
 }
 

@@ -84,15 +84,17 @@ bool QueueEngine::headReady(Cycle now) {
   if (taken)
     return true;
   bool waited = waiting;
-  StallCause cause = core.waitCause(entry.waits);
+  account.waitingAt(entry.pc);
   if (!core.take(entry.waits, kind, entry.pc)) {
     waiting = core.running();
+    if (waiting)
+      lacking = core.missing(entry.waits);
     return false;
   }
   // Only now it is known whose signal was the last one missing.
   if (waited && account.openCause() >= StallCause::WaitSequencer &&
       account.openCause() <= StallCause::WaitVector)
-    account.resolve(cause);
+    account.resolve(core.signalledBy(lacking));
   waiting = false;
   taken = true;
   return true;
@@ -105,6 +107,7 @@ QueueEntry QueueEngine::pop(Cycle now) {
   core.unit(Engine::Sequencer).wake(now);
   if (Checker *checker = core.services.checker)
     checker->started(core, kind, entry.pc);
+  account.executing(entry.pc);
   core.trace(TraceEvent::Kind::InstructionBegin, kind, entry.opcode, entry.pc);
   return entry;
 }
@@ -167,9 +170,13 @@ void Core::begin(CoreTask newTask) {
     s = Semaphore();
   if (services.checker)
     services.checker->begin(index);
+  size_t profiled = services.options.profile ? task.image->program.size() : 0;
+  executions.assign(profiled, 0);
   Cycle now = services.now();
-  for (Engine e : allEngines)
+  for (Engine e : allEngines) {
     unit(e).account.wait(StallCause::InstructionFetch, now);
+    unit(e).account.profile(profiled);
+  }
   loader->start();
 }
 
@@ -197,6 +204,7 @@ void Core::abort() {
     unit(e).account.wait(StallCause::NoKernel, now);
     unit(e).account.cut(now);
   }
+  collectProfile(profile);
   for (Semaphore &s : semaphores)
     s = Semaphore();
 }
@@ -229,6 +237,7 @@ void Core::checkDone() {
   Cycle now = services.now();
   for (Engine e : allEngines)
     unit(e).account.wait(StallCause::NoKernel, now);
+  collectProfile(profile);
   listener.coreHalted(index);
 }
 
@@ -281,6 +290,20 @@ StallCause Core::waitCause(
     missing |= lacks;
   }
   return waitFor(engine);
+}
+
+uint8_t Core::missing(
+    const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const {
+  uint8_t sem = 0;
+  for (const isa::SemaphoreStep &w : waits)
+    if (w.count && semaphores[w.sem].value < w.count)
+      sem = w.sem;
+  return sem;
+}
+
+StallCause Core::signalledBy(uint8_t sem) const {
+  return waitFor(sem < semaphores.size() ? semaphores[sem].lastSignaller
+                                         : Engine::Sequencer);
 }
 
 void Core::signal(
@@ -359,6 +382,37 @@ CoreStatistics Core::statistics() {
   result.dramBytesRead = traffic.dramRead;
   result.dramBytesWritten = traffic.dramWritten;
   return result;
+}
+
+void Core::collectProfile(Profile &into) {
+  if (executions.empty())
+    return;
+  std::vector<InstructionStatistics> &sums = into[task.kernel];
+  sums.resize(std::max(sums.size(), executions.size()));
+  for (size_t pc = 0; pc < executions.size(); ++pc) {
+    sums[pc].count += executions[pc];
+    for (Engine e : allEngines) {
+      const auto &byInstruction = unit(e).account.instructions();
+      if (pc >= byInstruction.size()) // of a damaged snapshot
+        continue;
+      const EngineCycles &cycles = byInstruction[pc];
+      (e == Engine::Sequencer ? sums[pc].issue : sums[pc].execution) += cycles;
+    }
+  }
+}
+
+void Core::addProfile(Profile &result) {
+  for (const auto &[kernel, instructions] : profile) {
+    std::vector<InstructionStatistics> &sums = result[kernel];
+    sums.resize(std::max(sums.size(), instructions.size()));
+    for (size_t pc = 0; pc < instructions.size(); ++pc) {
+      sums[pc].count += instructions[pc].count;
+      sums[pc].issue += instructions[pc].issue;
+      sums[pc].execution += instructions[pc].execution;
+    }
+  }
+  if (isRunning)
+    collectProfile(result);
 }
 
 void Core::explainWaits(std::vector<std::string> &lines) const {

@@ -20,6 +20,7 @@
 #include "kernel/EventQueue.h"
 #include "memory/Mmu.h"
 #include "tessera/sim/Device.h"
+#include <map>
 
 namespace tessera::sim {
 
@@ -145,7 +146,7 @@ public:
 
   template <typename A> void serializeQueue(A &ar) {
     serializeUnit(ar);
-    fields(ar, queue, waiting, taken, nextStart);
+    fields(ar, queue, waiting, taken, lacking, nextStart);
   }
 
 protected:
@@ -160,6 +161,7 @@ protected:
   unsigned depth;
   bool waiting = false; ///< The head waits for semaphores.
   bool taken = false;   ///< The head's waits were taken.
+  uint8_t lacking = 0;  ///< The semaphore that was missing at the last look.
   Cycle nextStart = 0;  ///< The queue's next instruction not before.
 };
 
@@ -193,6 +195,9 @@ public:
   /// What its units wait for, for people.
   void explainWaits(std::vector<std::string> &lines) const;
   uint64_t memoryHash(uint64_t seed) const;
+  /// Adds the cycles by instruction up to now.
+  using Profile = std::map<uint64_t, std::vector<InstructionStatistics>>;
+  void addProfile(Profile &result);
 
   // --- For the core's own units ---
   void codeLoaded();
@@ -206,6 +211,11 @@ public:
   /// The unit that the longest of `waits` is waiting for.
   StallCause
   waitCause(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const;
+  /// The last of `waits` that is still missing; they are missing.
+  uint8_t
+  missing(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const;
+  /// The wait cause that names who signalled the semaphore last.
+  StallCause signalledBy(uint8_t sem) const;
   /// Ends the dispatch on this core if everything is over.
   void checkDone();
   void trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode,
@@ -238,12 +248,16 @@ public:
   CoreTask task;
   std::vector<uint8_t> spm, acc;
   std::vector<Semaphore> semaphores;
-  CoreStatistics counters; ///< Without the engine table.
+  CoreStatistics counters;          ///< Without the engine table.
+  std::vector<uint64_t> executions; ///< Of each instruction, if profiled.
 
   template <typename A> void serialize(A &ar);
 
 private:
+  void collectProfile(Profile &into);
+
   CoreListener &listener;
+  Profile profile; ///< Of kernels that are over.
   bool isRunning = false;
   std::unique_ptr<CodeLoader> loader;
   std::unique_ptr<Sequencer> sequencer;

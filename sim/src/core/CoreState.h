@@ -32,6 +32,10 @@ template <typename A> void serialize(A &ar, KernelRecord &r) {
 
 namespace tessera::sim {
 
+template <typename A> void serialize(A &ar, InstructionStatistics &s) {
+  fields(ar, s.count, s.issue, s.execution);
+}
+
 template <typename A> void CoreTask::serialize(A &ar) {
   fields(ar, root, kernel, record, arguments, indexInDispatch, numCores);
   std::vector<uint8_t> text, descriptors, maps;
@@ -57,7 +61,7 @@ template <typename A> void Core::serialize(A &ar) {
   fields(ar, epoch, isRunning, task);
   size_t spmBytes = spm.size(), accBytes = acc.size(),
          count = semaphores.size();
-  fields(ar, spm, acc, semaphores);
+  fields(ar, spm, acc, semaphores, executions, profile);
   CoreStatistics &c = counters;
   fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead,
          c.spmBytesWritten, c.accBytesRead, c.accBytesWritten, c.vectorAluOps,

@@ -21,23 +21,36 @@
 
 namespace tessera::sim {
 
+template <typename A> void serialize(A &ar, EngineCycles &cycles) {
+  fields(ar, cycles.byCause);
+}
+
 class EngineAccount {
 public:
+  /// Stands for cycles that belong to no instruction.
+  static constexpr uint32_t noInstruction = ~uint32_t(0);
+
+  /// Whose cycles are charged from here on; `waiting` is at the queue's head.
+  void executing(uint32_t pc) { current = pc; }
+  void waitingAt(uint32_t pc) { head = pc; }
+  /// From now on counts cycles by instruction too, of a program of that size; 0
+  /// stops it.
+  void profile(size_t instructions) {
+    current = head = openOwner = noInstruction;
+    byInstruction.assign(instructions, {});
+  }
+  const std::vector<EngineCycles> &instructions() const {
+    return byInstruction;
+  }
+
   /// Charges everything from the line's end up to `until` to `cause`; nothing
   /// if the line is longer already.
-  void charge(StallCause cause, Cycle until) {
-    if (until <= end)
-      return;
-    if (!segments.empty() && segments.back().cause == cause)
-      segments.back().until = until;
-    else
-      segments.push_back({until, cause});
-    end = until;
-  }
+  void charge(StallCause cause, Cycle until) { charge(cause, until, current); }
   /// The cause of what comes after the line's end, from now on.
   void wait(StallCause cause, Cycle now) {
-    charge(open, now);
+    charge(open, now, openOwner);
     open = cause;
+    openOwner = ownerOf(cause);
     settle(now);
   }
   /// Says afterwards what the open wait was for.
@@ -49,7 +62,10 @@ public:
     size_t done = 0;
     for (; done < segments.size() && settled < now; ++done) {
       Cycle until = std::min(segments[done].until, now);
-      table.byCause[size_t(segments[done].cause)] += until - settled;
+      const Segment &s = segments[done];
+      table.byCause[size_t(s.cause)] += until - settled;
+      if (s.owner < byInstruction.size())
+        byInstruction[s.owner].byCause[size_t(s.cause)] += until - settled;
       settled = until;
       if (segments[done].until > now)
         break;
@@ -64,13 +80,14 @@ public:
   }
   /// The table as of `now`, adding up to `now`.
   EngineCycles at(Cycle now) {
-    charge(open, now);
+    charge(open, now, openOwner);
     settle(now);
     return table;
   }
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, table.byCause, segments, end, settled, open);
+    fields(ar, table.byCause, segments, end, settled, open, byInstruction,
+           current, head, openOwner);
     if constexpr (A::loading) {
       if (size_t(open) >= numStallCauses)
         ar.fail();
@@ -84,12 +101,47 @@ private:
   struct Segment {
     Cycle until = 0;
     StallCause cause = StallCause::Busy;
-    template <typename A> void serialize(A &ar) { fields(ar, until, cause); }
+    uint32_t owner = noInstruction;
+    template <typename A> void serialize(A &ar) {
+      fields(ar, until, cause, owner);
+    }
   };
+
+  void charge(StallCause cause, Cycle until, uint32_t owner) {
+    if (until <= end)
+      return;
+    if (!segments.empty() && segments.back().cause == cause &&
+        segments.back().owner == owner)
+      segments.back().until = until;
+    else
+      segments.push_back({until, cause, owner});
+    end = until;
+  }
+  uint32_t ownerOf(StallCause cause) const {
+    switch (cause) {
+    case StallCause::QueueEmpty:
+    case StallCause::NoKernel:
+    case StallCause::InstructionFetch:
+      return noInstruction;
+    case StallCause::WaitSequencer:
+    case StallCause::WaitLoad:
+    case StallCause::WaitStore:
+    case StallCause::WaitMatrix:
+    case StallCause::WaitVector:
+    case StallCause::Barrier:
+      return head;
+    default:
+      return current;
+    }
+  }
+
   EngineCycles table;
   std::vector<Segment> segments;
   Cycle end = 0, settled = 0;
   StallCause open = StallCause::NoKernel;
+  std::vector<EngineCycles> byInstruction;
+  uint32_t current = noInstruction, head = noInstruction,
+           openOwner = noInstruction;
 };
 
 } // namespace tessera::sim

@@ -68,9 +68,12 @@ void Sequencer::handle(const Event &event) {
 
 void Sequencer::stall(Block reason, Cycle now) {
   block = reason;
+  account.executing(position);
+  account.waitingAt(position);
   const Instruction &inst = core.task.image->program[position];
   switch (reason) {
   case Block::Semaphore:
+    lacking = core.missing(inst.waits);
     account.wait(core.waitCause(inst.waits), now);
     break;
   case Block::Load:
@@ -99,16 +102,20 @@ void Sequencer::step(Cycle now) {
 
   const Instruction &inst = image.program[position];
   Block was = block;
+  uint32_t pc = position;
   block = Block::None;
-  StallCause cause = core.waitCause(inst.waits);
   if (!execute(inst, now))
     return; // stalled, or faulted
   if (was == Block::Semaphore)
-    account.resolve(cause);
+    account.resolve(core.signalledBy(lacking));
   Cycle cycles = inst.opcode == Opcode::LDS ? 2 : 1;
   account.wait(StallCause::FillDrain, now);
+  account.executing(pc);
   account.charge(StallCause::Busy, now + cycles);
+  account.executing(EngineAccount::noInstruction);
   ++core.counters.instructions;
+  if (pc < core.executions.size())
+    ++core.executions[pc];
   nextCycle = now + cycles;
   if (block != Block::Halted)
     wake(nextCycle);

@@ -33,7 +33,8 @@ public:
 
   template <typename A> void serialize(A &ar) {
     serializeUnit(ar);
-    fields(ar, position, regs, descriptors, loops, nextCycle, block, haltCycle);
+    fields(ar, position, regs, descriptors, loops, nextCycle, block, haltCycle,
+           lacking);
     if constexpr (A::loading)
       if (loops.size() > isa::maxLoopDepth)
         ar.fail();
@@ -82,6 +83,7 @@ private:
   std::vector<Loop> loops;
   Cycle nextCycle = 0;
   Block block = Block::Halted;
+  uint8_t lacking = 0; ///< The semaphore that was missing at the last look.
   Cycle haltCycle = never;
 };
 

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -97,6 +98,8 @@ template <typename A, typename T>
 void serialize(A &ar, std::optional<T> &value);
 template <typename A, typename T> void serialize(A &ar, std::vector<T> &values);
 template <typename A, typename T> void serialize(A &ar, std::deque<T> &values);
+template <typename A, typename K, typename T>
+void serialize(A &ar, std::map<K, T> &values);
 
 /// Visits several fields in order.
 template <typename A, typename... Ts> void fields(A &ar, Ts &...values) {
@@ -160,6 +163,25 @@ template <typename A, typename T> void serialize(A &ar, std::deque<T> &values) {
   }
   for (T &v : values)
     serialize(ar, v);
+}
+
+template <typename A, typename K, typename T>
+void serialize(A &ar, std::map<K, T> &values) {
+  size_t n = detail::size(ar, values.size());
+  if constexpr (A::loading) {
+    values.clear();
+    for (size_t i = 0; i < n; ++i) {
+      K key{};
+      serialize(ar, key);
+      serialize(ar, values[key]);
+    }
+  } else {
+    for (auto &[key, value] : values) {
+      K copy = key;
+      serialize(ar, copy);
+      serialize(ar, value);
+    }
+  }
 }
 
 } // namespace tessera::sim

@@ -40,6 +40,8 @@ struct DeviceOptions {
   bool timingOnly = false;
   /// What to check while running; changes neither cycles nor values.
   CheckOptions checks;
+  /// Counts cycles by instruction (Statistics::kernels).
+  bool profile = false;
   /// Reserved for the exploration of schedules: part of the snapshot.
   uint64_t seed = 0;
   /// Host memory that the device can reach, bytes; a multiple of 4 KiB.

@@ -80,6 +80,20 @@ struct CoreStatistics {
   uint64_t totalMacs() const;
 };
 
+/// What became of one instruction, over all its executions and all cores.
+struct InstructionStatistics {
+  uint64_t count = 0;
+  /// The sequencer's cycles: to issue it, and its own if it has no queue.
+  EngineCycles issue;
+  /// The engine's: its work, and the stalls before its work was done.
+  EngineCycles execution;
+  bool operator==(const InstructionStatistics &) const = default;
+};
+struct KernelStatistics {
+  uint64_t kernel = 0; ///< Virtual address of the kernel record.
+  std::vector<InstructionStatistics> instructions;
+};
+
 /// One executed dispatch packet, in order of completion.
 struct DispatchRecord {
   uint32_t queue = 0;
@@ -132,6 +146,8 @@ struct Statistics {
   uint64_t packets = 0; ///< Completed by the command processor.
   std::vector<DispatchRecord> dispatches;
   std::vector<CommandBufferRecord> commandBuffers;
+  /// By address; empty unless DeviceOptions::profile is set.
+  std::vector<KernelStatistics> kernels;
 
   /// Engine-cycles summed over the cores.
   EngineTable engineTotals() const;
