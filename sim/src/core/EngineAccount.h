@@ -78,11 +78,22 @@ public:
     segments.clear();
     end = std::max(settled, std::min(end, now));
   }
-  /// The table as of `now`, adding up to `now`.
-  EngineCycles at(Cycle now) {
-    charge(open, now, openOwner);
-    settle(now);
-    return table;
+  /// The table as of `now`, adding up to `now`. Looking changes nothing: a wait
+  /// that is still open counts as what it is called now, and may be resolved to
+  /// another cause later.
+  EngineCycles at(Cycle now) const {
+    EngineCycles result = table;
+    Cycle from = settled;
+    for (const Segment &s : segments) {
+      if (from >= now)
+        break;
+      Cycle until = std::min(s.until, now);
+      result.byCause[size_t(s.cause)] += until - from;
+      from = until;
+    }
+    if (from < now)
+      result.byCause[size_t(open)] += now - from;
+    return result;
   }
 
   template <typename A> void serialize(A &ar) {
