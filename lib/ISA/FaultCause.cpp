@@ -39,8 +39,9 @@ std::string_view faultCauseName(FaultCause cause) {
       "NonIncreasingSignal",
       "Watchdog",
       "Trap",
+      "CoreNotRunning",
   };
-  static_assert(std::size(names) == size_t(FaultCause::Trap) + 1);
+  static_assert(std::size(names) == size_t(FaultCause::CoreNotRunning) + 1);
   return uint64_t(cause) < std::size(names) ? names[uint64_t(cause)]
                                             : "Unknown";
 }

@@ -232,6 +232,21 @@ def FENCE : Inst<"fence", 0x42, SyncGroup, "seq", 1, []> {
   let Timing = "Until the last acknowledgement, at least one cycle.";
 }
 
+def SIGNALCORE : Inst<"signal.core", 0x43, SyncGroup, "field", 1, [
+    Queue, Field<"core", ScalarReg, 11, "index of a core of this dispatch, read when pushed">,
+    Field<"sem", U16, 64, "semaphore of that core">,
+    Field<"count", U16, 80, "added to it, >= 1">]> {
+  let Summary = "Signal a semaphore of another core.";
+  let Semantics = "When every earlier instruction of the named queue has completed, a message goes to the core, and its semaphore sem += count when it arrives. Messages of one queue to one core arrive in order.";
+  let Timing = "One cycle of the queue; then a message over the NoC.";
+  let Faults = "CoreNotRunning if the dispatch has no such core or it has halted; IllegalInstruction if there is no such semaphore or count is 0; on arrival SemaphoreOverflow.";
+}
+def BARRIER : Inst<"barrier", 0x44, SyncGroup, "seq", 1, []> {
+  let Summary = "Wait for the sequencers of all cores of the dispatch.";
+  let Semantics = "The sequencer goes on when the sequencers of all cores of this dispatch have come to their next `barrier`. It says nothing of queues: what they did is ordered as far as the sequencers waited for it.";
+  let Timing = "A message to the dispatch's first core, and one back when all have arrived; one cycle in a dispatch of one core.";
+}
+
 //===-- Data movement -----------------------------------------------------===//
 
 class DmaInst<string mnemonic, int opcode, string queue, list<Field> fields>

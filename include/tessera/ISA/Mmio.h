@@ -85,6 +85,7 @@ enum class FaultCause : uint64_t {
   NonIncreasingSignal,
   Watchdog,
   Trap,
+  CoreNotRunning,
 };
 std::string_view faultCauseName(FaultCause cause);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "check/Checker.h"
+#include "core/Sequencer.h"
 #include <fmt/format.h>
 
 namespace tessera::sim {
@@ -43,8 +44,10 @@ void Checker::begin(uint32_t index) {
   for (const UnitState &unit : core.units)
     join(clock, unit.clock);
   for (UnitState &unit : core.units)
-    unit = {clock, {}, {}, noAccess};
+    unit = {clock, {}, {}, noAccess, {}};
   core.semaphores = {};
+  core.letters.clear();
+  core.barrier.clear();
   core.running = true;
 }
 
@@ -67,6 +70,7 @@ void Checker::forget() {
     core.acc.clear();
     core.contentsUnknown = true;
     core.semaphores = {};
+    core.letters.clear();
     for (UnitState &unit : core.units) {
       unit.pushes.clear();
       unit.underWay.clear();
@@ -104,17 +108,19 @@ void Checker::took(const Core &core, Engine e,
     SemaphoreHistory &h = cores[core.index].semaphores[w.sem];
     h.taken += w.count;
     // A signal surely came before if those that do not follow it are too few.
-    std::array<size_t, numEngines> sure{};
-    for (unsigned s = 0; s < numEngines; ++s) {
-      size_t at = place(core.index, Engine(s));
-      for (size_t i = 0; i < h.signals[s].size(); ++i) {
-        uint64_t others = i ? h.signals[s][i - 1].units : h.dropped[s];
-        for (unsigned t = 0; t < numEngines; ++t) {
-          if (t == s)
+    std::map<size_t, size_t> sure;
+    for (auto &[at, signaller] : h.signallers) {
+      uint64_t before = signaller.dropped;
+      for (size_t i = 0; i < signaller.signals.size(); ++i) {
+        const Signal &signal = signaller.signals[i];
+        uint64_t others = before;
+        before = signal.units;
+        for (auto &[otherAt, other] : h.signallers) {
+          if (otherAt == at)
             continue;
-          uint64_t units = h.dropped[t];
-          for (const Signal &f : h.signals[t]) {
-            if (f.clock[at] >= h.signals[s][i].clock[at])
+          uint64_t units = other.dropped;
+          for (const Signal &f : other.signals) {
+            if (f.clock[at] >= signal.clock[at])
               break; // this one and the later ones follow
             units = f.units;
           }
@@ -122,17 +128,16 @@ void Checker::took(const Core &core, Engine e,
         }
         if (others >= h.taken)
           break;
-        sure[s] = i + 1;
+        sure[at] = i + 1;
       }
     }
-    for (unsigned s = 0; s < numEngines; ++s) {
-      if (sure[s] == 0)
-        continue;
-      join(state.clock, h.signals[s][sure[s] - 1].clock);
+    for (auto [at, count] : sure) {
+      Signaller &signaller = h.signallers[at];
+      join(state.clock, signaller.signals[count - 1].clock);
       // Earlier ones are contained in the last one.
-      for (size_t i = 1; i < sure[s]; ++i) {
-        h.dropped[s] = h.signals[s].front().units;
-        h.signals[s].pop_front();
+      for (size_t i = 1; i < count; ++i) {
+        signaller.dropped = signaller.signals.front().units;
+        signaller.signals.pop_front();
       }
     }
   }
@@ -160,10 +165,57 @@ void Checker::completed(
   for (const isa::SemaphoreStep &w : signals) {
     if (w.count == 0 || w.sem >= isa::maxSemaphores)
       continue;
-    SemaphoreHistory &h = cores[core.index].semaphores[w.sem];
-    h.given[size_t(e)] += w.count;
-    h.signals[size_t(e)].push_back({h.given[size_t(e)], clock});
+    Signaller &h =
+        cores[core.index].semaphores[w.sem].signallers[place(core.index, e)];
+    h.given += w.count;
+    h.signals.push_back({h.given, clock});
   }
+  state.completed = std::move(clock);
+}
+
+void Checker::sendsFrom(const Core &core, Engine e) {
+  UnitState &state = unit(core, e);
+  bool arrives = core.scalarUnit().atBarrier() || state.completed.empty();
+  cores[core.index].next = {
+      place(core.index, e),
+      arrives && e == Engine::Sequencer ? state.clock : state.completed};
+  if (cores[core.index].next.clock.empty())
+    cores[core.index].next.clock = state.clock;
+}
+
+void Checker::sent(const Core &from, uint32_t to, uint64_t message) {
+  cores[to].letters[message] = cores[from.index].next;
+}
+
+void Checker::received(const Core &core, const Message &message) {
+  CoreState &state = cores[core.index];
+  auto it = state.letters.find(message.id);
+  if (it == state.letters.end()) // sent before a snapshot was restored
+    return;
+  Letter letter = std::move(it->second);
+  state.letters.erase(it);
+  switch (message.kind) {
+  case Message::Kind::Signal: {
+    Signaller &h = state.semaphores[message.sem].signallers[letter.sender];
+    h.given += message.count;
+    h.signals.push_back({h.given, std::move(letter.clock)});
+    break;
+  }
+  case Message::Kind::BarrierArrived:
+    state.barrier.resize(letter.clock.size());
+    join(state.barrier, letter.clock);
+    break;
+  case Message::Kind::BarrierOver:
+    join(unit(core, Engine::Sequencer).clock, letter.clock);
+    break;
+  }
+}
+
+void Checker::barrierComplete(const Core &first) {
+  CoreState &state = cores[first.index];
+  state.next = {place(first.index, Engine::Sequencer),
+                std::move(state.barrier)};
+  state.barrier.clear();
 }
 
 void Checker::fenced(const Core &core) {

@@ -49,6 +49,13 @@ public:
   void
   completed(const Core &core, Engine unit,
             const std::array<isa::SemaphoreStep, isa::maxSignals> &signals);
+  /// The unit's latest completion, or what its sequencer did until now, is
+  /// what the core's next message tells of.
+  void sendsFrom(const Core &core, Engine unit);
+  void sent(const Core &from, uint32_t to, uint64_t message);
+  void received(const Core &core, const Message &message);
+  /// All have come to the barrier; messages that say so follow.
+  void barrierComplete(const Core &first);
   /// The sequencer has waited for all stores.
   void fenced(const Core &core);
   /// Accesses of the instruction that the unit started last.
@@ -79,23 +86,34 @@ private:
     uint64_t units = 0; ///< Given by this signaller up to here.
     VectorClock clock;
   };
+  struct Signaller {
+    uint64_t given = 0;
+    uint64_t dropped = 0; ///< By signals that are no longer in the list.
+    std::deque<Signal> signals;
+  };
   struct SemaphoreHistory {
     uint64_t taken = 0;
-    std::array<uint64_t, numEngines> given{};
-    /// Given by signals that are no longer in the list.
-    std::array<uint64_t, numEngines> dropped{};
-    std::array<std::deque<Signal>, numEngines> signals;
+    std::map<size_t, Signaller> signallers; ///< By core and unit.
+  };
+  /// A message on its way.
+  struct Letter {
+    size_t sender = 0; ///< Core and unit.
+    VectorClock clock;
   };
   struct UnitState {
     VectorClock clock;
     std::deque<VectorClock> pushes;   ///< Of what is in the queue.
     std::deque<VectorClock> underWay; ///< Started, not complete.
     AccessId current = noAccess;
+    VectorClock completed; ///< Of the instruction that completed last.
   };
   struct CoreState {
     std::array<UnitState, numEngines> units;
     std::array<SemaphoreHistory, isa::maxSemaphores> semaphores;
     Shadow spm, acc;
+    Letter next; ///< What is sent next tells of this.
+    std::map<uint64_t, Letter> letters;
+    VectorClock barrier; ///< On the first core: of those that arrived.
     bool running = false;
     uint32_t program = 0;
     bool contentsUnknown = false;

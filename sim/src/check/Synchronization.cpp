@@ -110,6 +110,10 @@ static std::optional<Blocked> blocked(const Core &core, Engine unit) {
         sequencer.pc(),
         fmt::format("waits for a place in the {} queue", engineName(*full)),
         full};
+  if (sequencer.atBarrier())
+    return Blocked{sequencer.pc(),
+                   "waits at a barrier to which another core does not come",
+                   std::nullopt};
   if (!sequencer.halted() && !core.engine(Engine::Store).idle())
     return Blocked{sequencer.pc(), "waits for the stores before it",
                    Engine::Store};

@@ -13,8 +13,6 @@
 
 namespace tessera::sim {
 
-static constexpr uint32_t maxSemaphoreValue = 65535;
-
 StallCause waitFor(Engine engine) {
   return StallCause(unsigned(StallCause::WaitSequencer) + unsigned(engine));
 }
@@ -168,6 +166,8 @@ void Core::begin(CoreTask newTask) {
   task = std::move(newTask);
   for (Semaphore &s : semaphores)
     s = Semaphore();
+  inbox.clear();
+  arrivedAtBarrier = 0;
   if (services.checker)
     services.checker->begin(index);
   size_t profiled = services.options.profile ? task.image->program.size() : 0;
@@ -193,6 +193,7 @@ void Core::abort() {
     return;
   ++epoch;
   isRunning = false;
+  inbox.clear();
   if (services.checker)
     services.checker->end(index);
   Cycle now = services.now();
@@ -223,7 +224,7 @@ bool Core::allIdle() const {
 }
 
 void Core::checkDone() {
-  if (!isRunning || !sequencer->halted() || !allIdle())
+  if (!isRunning || !sequencer->halted() || !allIdle() || !inbox.empty())
     return;
   if (services.checker)
     services.checker->semaphoresLeft(*this);
@@ -278,7 +279,7 @@ bool Core::take(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits,
 StallCause Core::waitCause(
     const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const {
   // The last entry that is still missing, or else the last one.
-  Engine engine = Engine::Sequencer;
+  uint8_t sem = uint8_t(semaphores.size());
   bool missing = false;
   for (const isa::SemaphoreStep &w : waits) {
     if (w.count == 0 || w.sem >= semaphores.size())
@@ -286,10 +287,10 @@ StallCause Core::waitCause(
     const Semaphore &s = semaphores[w.sem];
     bool lacks = s.value < w.count;
     if (lacks || !missing)
-      engine = s.lastSignaller;
+      sem = w.sem;
     missing |= lacks;
   }
-  return waitFor(engine);
+  return signalledBy(sem);
 }
 
 uint8_t Core::missing(
@@ -302,8 +303,10 @@ uint8_t Core::missing(
 }
 
 StallCause Core::signalledBy(uint8_t sem) const {
-  return waitFor(sem < semaphores.size() ? semaphores[sem].lastSignaller
-                                         : Engine::Sequencer);
+  if (sem >= semaphores.size())
+    return StallCause::WaitSequencer;
+  return semaphores[sem].byOtherCore ? StallCause::Barrier
+                                     : waitFor(semaphores[sem].lastSignaller);
 }
 
 void Core::signal(
@@ -321,6 +324,7 @@ void Core::signal(
       return fault(FaultCause::SemaphoreOverflow, pc, w.sem);
     s.value += w.count;
     s.lastSignaller = by;
+    s.byOtherCore = false;
     trace(TraceEvent::Kind::Semaphore, by, isa::Opcode::SIGNAL, pc, w.sem,
           s.value);
     if (s.waiter)

@@ -43,6 +43,8 @@ struct Services {
   Cycle now() const { return clock.ceil(events.now()); }
 };
 
+class Core;
+
 struct CoreFault {
   FaultCause cause = FaultCause::None;
   uint32_t pc = 0;
@@ -56,6 +58,8 @@ public:
   virtual void coreStarted(uint32_t core) = 0;
   virtual void coreHalted(uint32_t core) = 0;
   virtual void coreFaulted(uint32_t core, const CoreFault &fault) = 0;
+  /// Another core of this core's dispatch; nullptr if there is none.
+  virtual Core *peer(uint32_t core, uint64_t indexInDispatch) = 0;
 };
 
 /// What a core is to run.
@@ -72,7 +76,30 @@ struct CoreTask {
 
 class Core;
 
+/// What one core tells another.
+struct Message {
+  enum class Kind : uint8_t { Signal, BarrierArrived, BarrierOver };
+  Kind kind = Kind::Signal;
+  uint64_t id = 0;
+  uint8_t sem = 0;
+  uint32_t count = 0;
+  template <typename A> void serialize(A &ar) {
+    fields(ar, kind, id, sem, count);
+    if constexpr (A::loading)
+      if (sem >= isa::maxSemaphores)
+        ar.fail();
+  }
+};
+
+/// A `signal.core` under way; count 0: none.
+struct RemoteSignal {
+  uint32_t core = 0; ///< Index in the dispatch.
+  uint16_t sem = 0, count = 0;
+  template <typename A> void serialize(A &ar) { fields(ar, core, sem, count); }
+};
+
 inline constexpr Cycle never = ~Cycle(0);
+inline constexpr uint32_t maxSemaphoreValue = 65535;
 
 /// An instruction in a queue, its descriptors captured.
 struct QueueEntry {
@@ -87,7 +114,13 @@ struct QueueEntry {
   uint8_t maskA = 0, maskB = 0; ///< mma: M, N dimensions; map: reduced ones.
   isa::Reduce reduce = isa::Reduce::None;
   bool accumulate = false, posted = false;
+  RemoteSignal remote;
 
+  /// Passes through the queue without work for the engine.
+  bool isSync() const {
+    return opcode == isa::Opcode::WAIT || opcode == isa::Opcode::SIGNAL ||
+           opcode == isa::Opcode::SIGNALCORE;
+  }
   template <typename A> void serialize(A &ar);
 };
 
@@ -104,20 +137,22 @@ public:
     fields(ar, account, wakeAt);
   }
 
-protected:
   enum Code : uint8_t {
     Step,
     Finish,
     BurstDone,
     Translated,
     Signalled,
-    HaltCheck
+    HaltCheck,
+    MessageArrived
   };
 
+  void post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload = 0);
+
+protected:
   virtual void step(Cycle now) = 0;
   /// True if the event is for this life of the core; Step events are handled.
   bool accept(const Event &event);
-  void post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload = 0);
   void forgetWake() { wakeAt = never; }
 
   Core &core;
@@ -170,8 +205,9 @@ struct Semaphore {
   /// The unit that waits now, or none.
   std::optional<Engine> waiter;
   Engine lastSignaller = Engine::Sequencer;
+  bool byOtherCore = false; ///< The last signal came from another core.
   template <typename A> void serialize(A &ar) {
-    fields(ar, value, waiter, lastSignaller);
+    fields(ar, value, waiter, lastSignaller, byOtherCore);
   }
 };
 
@@ -216,6 +252,12 @@ public:
   missing(const std::array<isa::SemaphoreStep, isa::maxWaits> &waits) const;
   /// The wait cause that names who signalled the semaphore last.
   StallCause signalledBy(uint8_t sem) const;
+  /// Sends what a completed `signal.core` says, if it is one.
+  void signalCore(const RemoteSignal &remote, Engine by, uint32_t pc);
+  /// The sequencer has come to a barrier.
+  void arriveAtBarrier();
+  /// A message from another core has arrived.
+  void receive(uint64_t id);
   /// Ends the dispatch on this core if everything is over.
   void checkDone();
   void trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode,
@@ -254,11 +296,15 @@ public:
   template <typename A> void serialize(A &ar);
 
 private:
+  void send(Core &to, Message message);
   void collectProfile(Profile &into);
 
   CoreListener &listener;
   Profile profile; ///< Of kernels that are over.
   bool isRunning = false;
+  std::vector<Message> inbox; ///< On their way to this core.
+  uint64_t nextMessage = 1;
+  uint32_t arrivedAtBarrier = 0; ///< On the dispatch's first core.
   std::unique_ptr<CodeLoader> loader;
   std::unique_ptr<Sequencer> sequencer;
   std::unique_ptr<DmaEngine> load, store;

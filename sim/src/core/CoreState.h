@@ -54,14 +54,15 @@ template <typename A> void CoreTask::serialize(A &ar) {
 
 template <typename A> void QueueEntry::serialize(A &ar) {
   fields(ar, opcode, pc, visible, waits, signals, operands, value, maskA, maskB,
-         reduce, accumulate, posted);
+         reduce, accumulate, posted, remote);
 }
 
 template <typename A> void Core::serialize(A &ar) {
   fields(ar, epoch, isRunning, task);
   size_t spmBytes = spm.size(), accBytes = acc.size(),
          count = semaphores.size();
-  fields(ar, spm, acc, semaphores, executions, profile);
+  fields(ar, spm, acc, semaphores, executions, profile, inbox, nextMessage,
+         arrivedAtBarrier);
   CoreStatistics &c = counters;
   fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead,
          c.spmBytesWritten, c.accBytesRead, c.accBytesWritten, c.vectorAluOps,

@@ -68,7 +68,8 @@ bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
   transfer.pc = entry.pc;
   transfer.signals = entry.signals;
   transfer.posted = entry.posted;
-  if (entry.opcode == Opcode::WAIT || entry.opcode == Opcode::SIGNAL) {
+  transfer.remote = entry.remote;
+  if (entry.isSync()) {
     account.wait(StallCause::QueueEmpty, now);
     account.charge(StallCause::Busy, now + 1);
     nextStart = now + 1;
@@ -226,7 +227,8 @@ void DmaEngine::scheduleFinish() {
 }
 
 bool DmaEngine::commit(const Transfer &t) {
-  if (t.opcode == Opcode::WAIT || t.opcode == Opcode::SIGNAL)
+  if (t.opcode == Opcode::WAIT || t.opcode == Opcode::SIGNAL ||
+      t.opcode == Opcode::SIGNALCORE)
     return true;
   if (storing) {
     if (t.data.empty())
@@ -256,6 +258,7 @@ void DmaEngine::finishReady(Cycle now) {
       return;
     core.trace(TraceEvent::Kind::InstructionEnd, kind, t.opcode, t.pc);
     core.signal(t.signals, kind, t.pc);
+    core.signalCore(t.remote, kind, t.pc);
     if (!core.running())
       return;
   }

@@ -42,6 +42,7 @@ private:
     isa::Opcode opcode{};
     uint32_t pc = 0;
     std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
+    RemoteSignal remote;
     isa::Descriptor destination;
     ByteInterval interval;     ///< Of a local destination.
     std::vector<uint8_t> data; ///< Read at start, committed at completion.
@@ -49,8 +50,8 @@ private:
     bool issued = false, posted = false;
     Cycle ready = never;
     template <typename A> void serialize(A &ar) {
-      fields(ar, opcode, pc, signals, destination, interval, data, outstanding,
-             issued, posted, ready);
+      fields(ar, opcode, pc, signals, remote, destination, interval, data,
+             outstanding, issued, posted, ready);
     }
   };
 

@@ -30,11 +30,12 @@ void MatrixEngine::reset() {
 void MatrixEngine::step(Cycle now) {
   while (core.running() && headReady(now)) {
     QueueEntry entry = pop(now);
-    if (entry.opcode == Opcode::WAIT || entry.opcode == Opcode::SIGNAL) {
+    if (entry.isSync()) {
       Operation operation;
       operation.opcode = entry.opcode;
       operation.pc = entry.pc;
       operation.signals = entry.signals;
+      operation.remote = entry.remote;
       operation.ready = now + 1;
       if (!operations.empty())
         operation.ready = std::max(operation.ready, operations.back().ready);
@@ -288,6 +289,7 @@ void MatrixEngine::finishReady(Cycle now) {
     }
     core.trace(TraceEvent::Kind::InstructionEnd, kind, o.opcode, o.pc);
     core.signal(o.signals, kind, o.pc);
+    core.signalCore(o.remote, kind, o.pc);
     if (!core.running())
       return;
   }

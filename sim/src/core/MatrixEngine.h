@@ -47,6 +47,7 @@ private:
     isa::Opcode opcode{};
     uint32_t pc = 0;
     std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
+    RemoteSignal remote;
     isa::Descriptor acc;
     ByteInterval interval;
     std::vector<uint8_t> data; ///< Results, committed at completion.
@@ -55,8 +56,8 @@ private:
     std::vector<Cycle> written;
     Cycle ready = 0;
     template <typename A> void serialize(A &ar) {
-      fields(ar, opcode, pc, signals, acc, interval, data, stream, written,
-             ready);
+      fields(ar, opcode, pc, signals, remote, acc, interval, data, stream,
+             written, ready);
     }
   };
 

@@ -28,6 +28,8 @@ void Sequencer::reset() {
   loops.clear();
   block = Block::Halted;
   haltCycle = never;
+  released = waitsAtBarrier = false;
+  pendingRemote = {};
   forgetWake();
 }
 
@@ -61,8 +63,13 @@ void Sequencer::handle(const Event &event) {
   if (event.code == Signalled) {
     const Instruction &inst = core.task.image->program[event.payload];
     core.signal(inst.signals, Engine::Sequencer, uint32_t(event.payload));
+    if (inst.opcode == Opcode::SIGNALCORE)
+      core.signalCore(pendingRemote, Engine::Sequencer,
+                      uint32_t(event.payload));
   } else if (event.code == HaltCheck) {
     core.checkDone();
+  } else if (event.code == MessageArrived) {
+    core.receive(event.payload);
   }
 }
 
@@ -85,10 +92,25 @@ void Sequencer::stall(Block reason, Cycle now) {
   case Block::Fence:
     account.wait(StallCause::WaitStore, now);
     break;
+  case Block::Barrier:
+    account.wait(StallCause::Barrier, now);
+    break;
   case Block::None:
   case Block::Halted:
     break;
   }
+}
+
+RemoteSignal Sequencer::remoteSignal(const Instruction &inst) const {
+  return {uint32_t(std::min<uint64_t>(
+              uint64_t(reg(inst.get(isa::signal_core::core))), ~uint32_t(0))),
+          uint16_t(inst.get(isa::signal_core::sem)),
+          uint16_t(inst.get(isa::signal_core::count))};
+}
+
+void Sequencer::barrierOver() {
+  released = true;
+  wake(core.services.now());
 }
 
 void Sequencer::step(Cycle now) {
@@ -121,6 +143,15 @@ void Sequencer::step(Cycle now) {
     wake(nextCycle);
 }
 
+bool Sequencer::validRemoteSignal(const Instruction &inst) {
+  int64_t sem = inst.get(isa::signal_core::sem);
+  if (inst.get(isa::signal_core::count) != 0 &&
+      sem < int64_t(core.semaphores.size()))
+    return true;
+  core.fault(FaultCause::IllegalInstruction, position, uint64_t(sem));
+  return false;
+}
+
 bool Sequencer::execute(const Instruction &inst, Cycle now) {
   isa::Queue queue = inst.queue();
   switch (inst.opcode) {
@@ -140,6 +171,29 @@ bool Sequencer::execute(const Instruction &inst, Cycle now) {
     if (Checker *checker = core.services.checker)
       checker->executed(core, position);
     post(now + 1, Phase::Signal, Signalled, position);
+    goOn(uint64_t(position) + 1);
+    return true;
+  case Opcode::SIGNALCORE:
+    if (!validRemoteSignal(inst))
+      return false;
+    if (queue != isa::Queue::Seq)
+      break;
+    if (Checker *checker = core.services.checker)
+      checker->executed(core, position);
+    pendingRemote = remoteSignal(inst);
+    post(now + 1, Phase::Signal, Signalled, position);
+    goOn(uint64_t(position) + 1);
+    return true;
+  case Opcode::BARRIER:
+    if (core.task.numCores > 1 && !released) {
+      stall(Block::Barrier, now);
+      if (!waitsAtBarrier) {
+        waitsAtBarrier = true;
+        core.arriveAtBarrier();
+      }
+      return false;
+    }
+    released = waitsAtBarrier = false;
     goOn(uint64_t(position) + 1);
     return true;
   case Opcode::FENCE:
@@ -419,6 +473,9 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
   switch (inst.opcode) {
   case Opcode::WAIT:
   case Opcode::SIGNAL:
+    break;
+  case Opcode::SIGNALCORE:
+    entry.remote = remoteSignal(inst);
     break;
   case Opcode::LOAD:
     entry.operands = {td(isa::load::dst), td(isa::load::src)};

@@ -28,13 +28,16 @@ public:
   /// The `wait` that it stands at, if it waits for semaphores.
   const isa::Instruction *waitingInstruction() const;
   std::optional<Engine> blockedOnQueue() const;
+  bool atBarrier() const { return block == Block::Barrier; }
+  /// All cores have come to the barrier.
+  void barrierOver();
 
   void handle(const Event &event) override;
 
   template <typename A> void serialize(A &ar) {
     serializeUnit(ar);
     fields(ar, position, regs, descriptors, loops, nextCycle, block, haltCycle,
-           lacking);
+           lacking, released, waitsAtBarrier, pendingRemote);
     if constexpr (A::loading)
       if (loops.size() > isa::maxLoopDepth)
         ar.fail();
@@ -62,6 +65,7 @@ private:
     Matrix,
     Vector,
     Fence,
+    Barrier,
     Halted
   };
 
@@ -69,6 +73,8 @@ private:
   /// instruction's).
   bool execute(const isa::Instruction &inst, Cycle now);
   bool executeScalar(const isa::Instruction &inst, Cycle now);
+  RemoteSignal remoteSignal(const isa::Instruction &inst) const;
+  bool validRemoteSignal(const isa::Instruction &inst);
   bool push(const isa::Instruction &inst, isa::Queue queue, Cycle now);
   bool enterLoop(const isa::Instruction &inst, uint8_t reg, int64_t count,
                  uint32_t length);
@@ -83,7 +89,10 @@ private:
   std::vector<Loop> loops;
   Cycle nextCycle = 0;
   Block block = Block::Halted;
-  uint8_t lacking = 0; ///< The semaphore that was missing at the last look.
+  RemoteSignal pendingRemote; ///< Of the sequencer's own `signal.core`.
+  bool waitsAtBarrier = false;
+  bool released = false; ///< The barrier that it stands at is over.
+  uint8_t lacking = 0;   ///< The semaphore that was missing at the last look.
   Cycle haltCycle = never;
 };
 

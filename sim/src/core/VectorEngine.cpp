@@ -50,6 +50,7 @@ void VectorEngine::step(Cycle now) {
     operation.opcode = head.opcode;
     operation.pc = head.pc;
     operation.signals = head.signals;
+    operation.remote = head.remote;
     operation.ready = now + 1;
     if (!operations.empty())
       operation.ready = std::max(operation.ready, operations.back().ready);
@@ -296,6 +297,7 @@ void VectorEngine::finishReady(Cycle now) {
     }
     core.trace(TraceEvent::Kind::InstructionEnd, kind, o.opcode, o.pc);
     core.signal(o.signals, kind, o.pc);
+    core.signalCore(o.remote, kind, o.pc);
     if (!core.running())
       return;
   }

@@ -42,10 +42,11 @@ private:
     isa::Opcode opcode{};
     uint32_t pc = 0;
     std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
+    RemoteSignal remote;
     std::vector<Output> outputs;
     Cycle ready = 0;
     template <typename A> void serialize(A &ar) {
-      fields(ar, opcode, pc, signals, outputs, ready);
+      fields(ar, opcode, pc, signals, remote, outputs, ready);
     }
   };
   /// A `map` checked.

@@ -49,6 +49,7 @@ public:
   void handle(const Event &event) override;
   void coreStarted(uint32_t core) override;
   void coreHalted(uint32_t core) override;
+  Core *peer(uint32_t core, uint64_t indexInDispatch) override;
   void coreFaulted(uint32_t core, const CoreFault &fault) override;
   void copyDone(const CopyJob &job, FaultCause fault,
                 uint64_t address) override;

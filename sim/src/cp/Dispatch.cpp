@@ -177,6 +177,18 @@ void CommandProcessor::coreHalted(uint32_t core) {
   post(services.clock.ceil(arrival), Phase::Signal, CoreDone, q, id);
 }
 
+Core *CommandProcessor::peer(uint32_t core, uint64_t indexInDispatch) {
+  Slot *slot = find(uint32_t(coreOwner[core] >> 48),
+                    coreOwner[core] & ((uint64_t(1) << 48) - 1));
+  if (!slot)
+    return nullptr;
+  std::vector<uint32_t> members =
+      rectangle(std::get<isa::DispatchPacket>(slot->packet.body));
+  return indexInDispatch < members.size()
+             ? cores[members[size_t(indexInDispatch)]]
+             : nullptr;
+}
+
 void CommandProcessor::coreFaulted(uint32_t core, const CoreFault &f) {
   auto q = uint32_t(coreOwner[core] >> 48);
   fault(q, coreOwner[core] & ((uint64_t(1) << 48) - 1), f.cause, f.address,

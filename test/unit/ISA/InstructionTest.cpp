@@ -82,7 +82,7 @@ Instruction make(Opcode opcode) {
 } // namespace
 
 TEST(Instruction, TableIsConsistent) {
-  EXPECT_EQ(allInsts().size(), 43u);
+  EXPECT_EQ(allInsts().size(), 45u);
   for (const InstInfo &info : allInsts()) {
     EXPECT_EQ(lookupInst(uint8_t(info.opcode)), &info);
     EXPECT_EQ(lookupInst(info.mnemonic), &info);

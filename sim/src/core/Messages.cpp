@@ -1,0 +1,98 @@
+//===- Messages.cpp - What cores tell one another ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "check/Checker.h"
+#include "core/Sequencer.h"
+#include "noc/Noc.h"
+#include <algorithm>
+
+namespace tessera::sim {
+
+/// Bytes of a message between cores.
+static constexpr uint32_t messageBytes = 8;
+
+void Core::send(Core &to, Message message) {
+  message.id = to.nextMessage++;
+  to.inbox.push_back(message);
+  if (services.checker)
+    services.checker->sent(*this, to.index, message.id);
+  Noc &noc = services.noc;
+  Time arrival = noc.send(noc.coreNode(index), noc.coreNode(to.index),
+                          messageBytes, services.events.now());
+  to.sequencer->post(services.clock.ceil(arrival), Phase::Signal,
+                     Unit::MessageArrived, message.id);
+}
+
+void Core::signalCore(const RemoteSignal &remote, Engine by, uint32_t pc) {
+  if (remote.count == 0 || !isRunning)
+    return;
+  Core *to = listener.peer(index, remote.core);
+  if (!to || !to->isRunning)
+    return fault(FaultCause::CoreNotRunning, pc, remote.core);
+  Message message;
+  message.sem = uint8_t(remote.sem);
+  message.count = remote.count;
+  if (services.checker)
+    services.checker->sendsFrom(*this, by);
+  send(*to, message);
+}
+
+void Core::arriveAtBarrier() {
+  Core *first = listener.peer(index, 0);
+  assert(first && "a running core belongs to a dispatch");
+  if (!first->isRunning) // it has halted, so the barrier is never over
+    return;
+  Message message;
+  message.kind = Message::Kind::BarrierArrived;
+  if (services.checker)
+    services.checker->sendsFrom(*this, Engine::Sequencer);
+  send(*first, message);
+}
+
+void Core::receive(uint64_t id) {
+  auto it = std::find_if(inbox.begin(), inbox.end(),
+                         [&](const Message &m) { return m.id == id; });
+  if (it == inbox.end())
+    return;
+  Message message = *it;
+  inbox.erase(it);
+  if (services.checker)
+    services.checker->received(*this, message);
+  switch (message.kind) {
+  case Message::Kind::Signal: {
+    Semaphore &s = semaphores[message.sem];
+    if (s.value + message.count > maxSemaphoreValue)
+      return fault(FaultCause::SemaphoreOverflow, sequencer->pc(), message.sem);
+    s.value += message.count;
+    s.byOtherCore = true;
+    trace(TraceEvent::Kind::Semaphore, Engine::Sequencer,
+          isa::Opcode::SIGNALCORE, sequencer->pc(), message.sem, s.value);
+    if (s.waiter)
+      unit(*s.waiter).wake(services.now());
+    break;
+  }
+  case Message::Kind::BarrierArrived:
+    if (++arrivedAtBarrier < task.numCores)
+      break;
+    arrivedAtBarrier = 0;
+    if (services.checker)
+      services.checker->barrierComplete(*this);
+    for (uint32_t i = 0; i < task.numCores; ++i)
+      if (Core *to = listener.peer(index, i)) {
+        Message over;
+        over.kind = Message::Kind::BarrierOver;
+        send(*to, over);
+      }
+    break;
+  case Message::Kind::BarrierOver:
+    sequencer->barrierOver();
+    break;
+  }
+  checkDone();
+}
+
+} // namespace tessera::sim
