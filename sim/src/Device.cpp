@@ -241,6 +241,9 @@ Statistics Device::statistics() {
   const Traffic &cpTraffic = impl->memorySystem.traffic(impl->arch.cores.count);
   s.dramBytesRead += cpTraffic.dramRead;
   s.dramBytesWritten += cpTraffic.dramWritten;
+  dram::ChannelCounters dram = impl->memorySystem.dramCounters();
+  s.dramRowHits = dram.rowHits;
+  s.dramColumnAccesses = dram.rowHits + dram.rowMisses + dram.rowConflicts;
   s.sharedBytesRead = impl->memorySystem.sharedBytesRead;
   s.sharedBytesWritten = impl->memorySystem.sharedBytesWritten;
   s.hostBytesRead = impl->memorySystem.hostBytesRead;

@@ -7,9 +7,10 @@
 //
 // Requests of at most one DMA burst go over the NoC to a DRAM channel, a
 // shared SRAM slice or the host link and back; the requester gets an event
-// when the data is there or the write is acknowledged. Today each target is a
-// server with a bandwidth and a latency (docs/timing.md); the interface does
-// not say so.
+// when the data is there or the write is acknowledged. DRAM channels are
+// simulated command by command (memory/dram); the other targets are servers
+// with a bandwidth and a latency (docs/timing.md); the interface does not say
+// so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 #define TESSERA_SIM_MEMORY_MEMORYSYSTEM_H
 
 #include "kernel/EventQueue.h"
+#include "memory/dram/Channel.h"
 #include "noc/Noc.h"
 #include "tessera/Arch/Architecture.h"
 #include "tessera/ISA/Mmio.h"
@@ -44,6 +46,9 @@ struct MemoryRequest {
   uint32_t account =
       0; ///< Whose traffic it is: a core, or cores.count: the CP.
   Reply reply;
+  template <typename A> void serialize(A &ar) {
+    fields(ar, space, write, bytes, address, node, account, reply);
+  }
 };
 
 /// Bytes that one requester moved.
@@ -54,7 +59,7 @@ struct Traffic {
   }
 };
 
-class MemorySystem {
+class MemorySystem final : public Component {
 public:
   MemorySystem(const Architecture &arch, const Clock &clock, EventQueue &events,
                Noc &noc);
@@ -63,32 +68,80 @@ public:
   /// edge of the core clock.
   void request(const MemoryRequest &request);
 
+  void handle(const Event &event) override;
+
   const Traffic &traffic(uint32_t account) const { return perAccount[account]; }
+  /// Of all DRAM channels.
+  dram::ChannelCounters dramCounters() const;
   uint64_t sharedBytesRead = 0, sharedBytesWritten = 0;
   uint64_t hostBytesRead = 0, hostBytesWritten = 0;
 
-  /// The fixed part of a DRAM access, and the bus time of one atom, in fs.
-  uint64_t readLatencyFs() const { return dramReadFs; }
-  uint64_t writeLatencyFs() const { return dramWriteFs; }
-  uint64_t atomFs() const { return dramAtomFs; }
-
   template <typename A> void serialize(A &ar) {
-    fields(ar, channelFree, sliceFree, hostFree, perAccount, sharedBytesRead,
-           sharedBytesWritten, hostBytesRead, hostBytesWritten);
+    for (Port &port : ports)
+      fields(ar, port);
+    fields(ar, transfers, freeTransfers, sliceFree, hostFree, perAccount,
+           sharedBytesRead, sharedBytesWritten, hostBytesRead,
+           hostBytesWritten);
+    if constexpr (A::loading)
+      if (!consistent())
+        ar.fail();
   }
 
 private:
-  Time accessDram(const MemoryRequest &r, Time arrival, uint32_t &node);
+  enum Code : uint8_t { Arrive, Step };
+
+  /// A DRAM request under way.
+  struct Transfer {
+    MemoryRequest request;
+    uint32_t atoms = 0; ///< Not yet read, or not yet accepted.
+    Cycle done = 0;     ///< DRAM clock of the last one so far.
+    template <typename A> void serialize(A &ar) {
+      fields(ar, request, atoms, done);
+    }
+  };
+  /// A DRAM channel, with the atoms that its queues have no room for yet.
+  struct Port {
+    explicit Port(const DramConfig &dram) : channel(dram) {}
+    dram::Channel channel;
+    std::vector<dram::Access> waiting; ///< From `first` on.
+    uint64_t first = 0;
+    Cycle scheduled = ~Cycle(0); ///< Clock of the step that counts.
+    Cycle open = 0;              ///< First clock without a step.
+    template <typename A> void serialize(A &ar) {
+      fields(ar, channel, waiting, first, scheduled, open);
+      if constexpr (A::loading)
+        if (first > waiting.size())
+          ar.fail();
+    }
+  };
+
+  void sendToDram(const MemoryRequest &r);
+  void arrive(uint64_t transfer);
+  void step(uint32_t channel);
+  void schedule(uint32_t channel, Cycle clock);
+  void atomDone(uint64_t transfer, Cycle clock);
   Time accessShared(const MemoryRequest &r, Time arrival, uint32_t &node);
   Time accessHost(const MemoryRequest &r, Time arrival);
+  /// Sends the answer from `node`, which it leaves at `time`.
+  void reply(const MemoryRequest &r, uint32_t node, Time time);
+  bool consistent() const;
 
   const Architecture &arch;
   const Clock &clock;
   EventQueue &events;
   Noc &noc;
-  uint64_t interleave; ///< Bytes in a row on one channel.
-  uint64_t atomBytes, dramAtomFs, dramReadFs, dramWriteFs;
-  std::vector<Time> channelFree, sliceFree;
+  const ComponentId self;
+  const uint64_t interleave; ///< Bytes in a row on one slice of shared SRAM.
+
+  const Clock dramClock;
+  const uint64_t atomBytes;
+  DramMapping mapping;
+  std::vector<Port> ports;
+  std::vector<Transfer> transfers;
+  std::vector<uint32_t> freeTransfers;
+  std::vector<dram::Completion> completions; ///< Within a step.
+
+  std::vector<Time> sliceFree;
   std::array<Time, 2> hostFree{}; ///< Device to host, host to device.
   std::vector<Traffic> perAccount;
 };

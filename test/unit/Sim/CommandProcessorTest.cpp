@@ -33,9 +33,10 @@ TEST(CommandProcessor, WarmDispatchBreakdown) {
   Machine m;
   m.run(shortKernel());
   DispatchRecord r = m.run(shortKernel());
-  // dispatch 20; kernel record: 1 + 20 + 4 + 1 over NoC, DRAM, bus, NoC; 1 to
-  // the core; one burst of code 26; then 2 instructions, 1 back, signal 10.
-  EXPECT_EQ(r.runCycle - r.startCycle, 20 + 26 + 1 + 26u);
+  // dispatch 20; kernel record, in a row that is open: 1 + 10 + 4 + 1 over NoC,
+  // DRAM, bus, NoC; 1 to the core; one burst of code 16; then 2 instructions, 1
+  // back, signal 10.
+  EXPECT_EQ(r.runCycle - r.startCycle, 20 + 16 + 1 + 16u);
   EXPECT_EQ(r.haltCycle - r.runCycle, 2u);
   EXPECT_EQ(r.endCycle - r.haltCycle, 1 + 10u);
   // From the ring in host memory: fetch 20, request 1 + 500 ns there, 500 ns

@@ -130,15 +130,20 @@ TEST(Translation, WalksCostTheirReads) {
   k.load(0, 1, {{1, 1}});
   k.halt();
   m.run(k);
-  // A 2 MiB page: three entries are read, one after the other, at 26 cycles
-  // each (1 over the NoC, 20, 4, 1 back); then the burst takes its 27.
-  EXPECT_EQ(m.span(2).end - m.span(2).begin, 3 * 26 + 27u);
+  // A 2 MiB page: three entries are read, one after the other. All lie in row 0
+  // of one bank, in which the kernel's code left another row open: 27 cycles (1
+  // over the NoC, 1 to precharge, 20, 4, 1 back), then 16 and 16. The data is
+  // in a third row of that bank: 28.
+  EXPECT_EQ(m.span(2).end - m.span(2).begin, 27 + 2 * 16 + 28u);
   // The store engine finds the translation in the second level, 8 cycles away.
-  EXPECT_EQ(m.span(3).end - m.span(3).begin, 8 + 22u);
+  EXPECT_EQ(m.span(3).end - m.span(3).begin, 8 + 2u);
+  // The write's command is at a, its acknowledgement and this load at a + 1;
+  // the read waits for the write's data until a + 8 + 4, its own comes at a
+  // + 26.
   EXPECT_EQ(m.span(4).end - m.span(4).begin, 27u);
   Statistics s = m.device.statistics();
   EXPECT_EQ(s.dispatches[0].engines[size_t(Engine::Load)][StallCause::Tlb],
-            3 * 26 - 1u);
+            27 + 2 * 16 - 1u);
 }
 
 TEST(Translation, SmallPages) {
@@ -174,43 +179,61 @@ TEST(Translation, SmallPages) {
             std::vector<uint32_t>(data.begin() + 16, data.end()));
 }
 
+/// A kernel that loads `bytes` when the DRAM is at rest; the load is at pc 6.
+static Kernel loadAtRest(uint32_t bytes) {
+  Kernel k;
+  k.td(0, tensor(isa::Space::Spm, NumericFormat::F32, {bytes / 4}, 0));
+  k.td(1, tensor(isa::Space::Global, NumericFormat::F32, {bytes / 4},
+                 Machine::dataArea));
+  k.load(0, 1, {}, {{0, 1}}); // Translations, rows.
+  k.wait(isa::Queue::Seq, {{0, 1}});
+  k.pause(100);
+  k.load(0, 1);
+  k.halt();
+  return k;
+}
+
 TEST(Dram, ChannelsWorkSideBySide) {
-  // 16 bursts: with one channel 27 + 15 * 4; with four the bus is no
+  // 16 bursts: with one channel 17 + 15 * 4; with four the bus is no
   // bottleneck, and the last burst, issued 15 cycles after the first, decides.
   for (uint32_t channels : {1u, 4u}) {
     Architecture arch = tinyArchitecture();
     arch.dram.channels = channels;
     Machine m(arch);
-    Kernel k;
-    k.td(0, tensor(isa::Space::Spm, NumericFormat::F32, {256}, 0));
-    k.td(1, tensor(isa::Space::Global, NumericFormat::F32, {256},
-                   Machine::dataArea));
-    k.load(0, 1, {}, {{0, 1}});
-    k.store(1, 0, {{0, 1}}, {{1, 1}});
-    k.load(0, 1, {{1, 1}});
-    k.halt();
-    m.run(k);
-    EXPECT_EQ(m.span(4).end - m.span(4).begin,
-              27 + (channels == 1 ? 15 * 4u : 15u));
+    m.run(loadAtRest(1024));
+    EXPECT_EQ(m.span(6).end - m.span(6).begin,
+              17 + (channels == 1 ? 15 * 4u : 15u));
   }
 }
 
 TEST(Dram, RefreshTaxesTheBus) {
   Architecture arch = tinyArchitecture();
+  Machine without(arch);
   arch.dram.refresh = RefreshMode::AllBank;
-  arch.dram.tREFI = 1000,
-  arch.dram.tRFC = 200; // an atom takes 5 cycles instead of 4
-  Machine m(arch);
-  Kernel k;
-  k.td(0, tensor(isa::Space::Spm, NumericFormat::F32, {256}, 0));
-  k.td(1, tensor(isa::Space::Global, NumericFormat::F32, {256},
-                 Machine::dataArea));
-  k.load(0, 1, {}, {{0, 1}});
-  k.store(1, 0, {{0, 1}}, {{1, 1}});
-  k.load(0, 1, {{1, 1}});
-  k.halt();
-  m.run(k);
-  EXPECT_EQ(m.span(4).end - m.span(4).begin, 1 + 20 + 16 * 5 + 1 + 1u);
+  arch.dram.tREFI = 1000;
+  arch.dram.tRFC = 200;
+  Machine with(arch);
+  uint64_t cycles[2];
+  for (Machine *m : {&without, &with}) {
+    m->run(loadAtRest(32768));
+    cycles[m == &with] = m->span(6).end - m->span(6).begin;
+  }
+  // 512 bursts of 4 in the same two rows of four banks.
+  EXPECT_EQ(cycles[0], 17 + 511 * 4u);
+  // 2,048 cycles of data and two or three refreshes.
+  EXPECT_GT(cycles[1], cycles[0] + 2 * 200);
+  EXPECT_LT(cycles[1], cycles[0] + 3 * 250);
+}
+
+TEST(Dram, RowHitsAreCounted) {
+  Machine m;
+  m.run(loadAtRest(1024));
+  Statistics s = m.device.statistics();
+  ASSERT_TRUE(s.dramRowHits && s.dramColumnAccesses);
+  EXPECT_EQ(*s.dramColumnAccesses * 64, s.dramBytesRead + s.dramBytesWritten);
+  // Both loads but for the first atom of each bank group.
+  EXPECT_GE(*s.dramRowHits, 32u - 4);
+  EXPECT_LT(*s.dramRowHits, *s.dramColumnAccesses);
 }
 
 } // namespace tessera::sim::test

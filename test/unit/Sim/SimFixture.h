@@ -58,6 +58,8 @@ struct Kernel {
            std::initializer_list<Step> signals = {});
   void wait(isa::Queue queue, std::initializer_list<Step> waits);
   void signal(isa::Queue queue, std::initializer_list<Step> signals);
+  /// Holds the sequencer for `cycles` cycles.
+  void pause(unsigned cycles);
   void halt() { add(isa::Opcode::HALT); }
 };
 

@@ -101,6 +101,7 @@ public:
   bool idle() const { return queue.empty(); }
 
   const ChannelCounters &counters() const { return count; }
+  size_t bankCount() const { return banks.size(); }
   const RequestQueue &requests() const { return queue; }
   const Timings &timings() const { return t; }
   /// Appends every command to `commands` from now on; null ends it.

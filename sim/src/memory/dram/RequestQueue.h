@@ -30,6 +30,9 @@ struct Access {
   uint32_t row = 0;
   uint32_t column = 0; ///< In atoms.
   uint64_t token = 0;  ///< The requester's; comes back with the completion.
+  template <typename A> void serialize(A &ar) {
+    fields(ar, write, bank, row, column, token);
+  }
 };
 
 using EntryIndex = uint32_t;
@@ -43,8 +46,7 @@ struct Entry {
   EntryIndex previous = noEntry, next = noEntry;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, access.write, access.bank, access.row, access.column,
-           access.token, arrival, sequence, counted, previous, next);
+    fields(ar, access, arrival, sequence, counted, previous, next);
   }
 };
 
