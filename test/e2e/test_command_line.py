@@ -94,6 +94,8 @@ class CommandLine(unittest.TestCase):
             ("run add.onnx --dim N=0", "'N=0' is not NAME=N"),
             ("run add.onnx --input a", "'a' is not NAME=FILE"),
             ("run add.onnx --verify=some", "'some' is unknown"),
+            ("run add.onnx --sanitize=race,speed", "'speed' is unknown"),
+            ("run add.onnx --sanitize", "--sanitize"),
             ("run add.onnx --precision=f99", "'f99' is unknown"),
             ("run add.onnx --timing-only --verify", "--timing-only"),
             ("run add.onnx --timing-only --outputs out", "--timing-only"),
@@ -111,12 +113,22 @@ class CommandLine(unittest.TestCase):
             "run add.onnx --reassociate",
             "run add.onnx --autotune=4",
             "compile add.onnx -o x --explain",
-            "run add.onnx --sanitize=race,memory",
-            "run add.onnx --annotate file",
             "run add.onnx --concurrent add.onnx",
             "run add.onnx --explore=10",
             "run add.onnx --trace out.pftrace",
         )])
+
+    def test_checks_and_annotation(self):
+        plain = self.check_good("run add.onnx --arch tiny --json plain.json")
+        self.check_good("run add.onnx --arch tiny --json checked.json --annotate add.txt "
+                        "--sanitize=race,memory,sync")
+        cycles = [json.loads((self.tmp / name).read_text())["cycles"]
+                  for name in ("plain.json", "checked.json")]
+        self.assertEqual(cycles[0], cycles[1])
+        text = (self.tmp / "add.txt").read_text()
+        self.assertRegex(text, r"\Akernel \S+\n +pc +count +issue +busy +stalled\n")
+        self.assertRegex(text, r"\n +\d+ +1 +1 +[1-9]\d* +\d+  isa\.map ")
+        self.assertRegex(text, r"engine: .*dram \d+")
 
     def test_bad_models(self):
         outputs = "--arch tiny --outputs out --json out.json --trace trace.json"

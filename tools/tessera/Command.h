@@ -20,6 +20,7 @@ enum ExitStatus : int {
   exitError = 1,        ///< Bad input, unsupported, fault.
   exitUsage = 2,        ///< The command line itself.
   exitVerification = 3, ///< Results differ from the reference.
+  exitFindings = 4,     ///< A checking mode found something.
 };
 
 /// What the command line asks for; set by the sub-command that was given.

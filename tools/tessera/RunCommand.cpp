@@ -22,6 +22,7 @@ namespace tessera::tool {
 namespace {
 struct RunCommand {
   std::string path, outputFolder, jsonFile, traceFile, reportFolder;
+  std::string annotationFile, checkModes;
   std::string commandLine;  ///< As the user gave it.
   std::string verification; ///< Empty: none.
   bool timingOnly = false;
@@ -49,6 +50,7 @@ private:
                const report::RunFacts &facts) const;
 
   std::vector<report::OutputCheck> checks;
+  std::vector<std::string> findings; ///< Of the checking modes.
   std::optional<report::Accuracy> accuracy;
   std::string agreement; ///< Predictions against the reference's.
 };
@@ -70,7 +72,7 @@ Status RunCommand::checkFiles() const {
     TESSERA_RETURN_IF_ERROR(checkFolderCanBe(outputFolder));
   if (!reportFolder.empty())
     TESSERA_RETURN_IF_ERROR(checkFolderCanBe(reportFolder));
-  for (const std::string &file : {jsonFile, traceFile})
+  for (const std::string &file : {jsonFile, traceFile, annotationFile})
     if (!file.empty())
       TESSERA_RETURN_IF_ERROR(checkFileCanBe(file));
   return Status::success();
@@ -169,6 +171,12 @@ Status RunCommand::write(const SimulationResult &result,
     TESSERA_RETURN_IF_ERROR(replaceFile(jsonFile, report::toJson(report)));
   if (!traceFile.empty())
     TESSERA_RETURN_IF_ERROR(replaceFile(traceFile, result.traceJson));
+  if (!annotationFile.empty()) {
+    TESSERA_ASSIGN_OR_RETURN(std::string annotation,
+                             annotatedDisassembly(facts.object, result.kernels,
+                                                  result.statistics.kernels));
+    TESSERA_RETURN_IF_ERROR(replaceFile(annotationFile, annotation));
+  }
   if (!reportFolder.empty()) {
     std::string entry =
         report::pageEntry(report, {facts, result.activity, commandLine});
@@ -186,6 +194,11 @@ Status RunCommand::runProgram(Program &program) {
                            inputs.match(object.inputs));
   SimulationOptions options{timingOnly, !traceFile.empty(), inputs.seedValue(),
                             !reportFolder.empty()};
+  options.profile = !annotationFile.empty();
+  options.findings = &findings;
+  if (!checkModes.empty()) {
+    TESSERA_ASSIGN_OR_RETURN(options.checks, parseChecks(checkModes));
+  }
   TESSERA_ASSIGN_OR_RETURN(SimulationResult result,
                            simulate(object, program.arch, given, options));
   TESSERA_RETURN_IF_ERROR(check(program, given, result));
@@ -212,8 +225,13 @@ int RunCommand::run() {
   Result<Program> program = prepare();
   if (!program)
     return fail(program.status());
-  if (Status status = runProgram(*program); !status.ok())
+  Status status = runProgram(*program);
+  for (const std::string &finding : findings)
+    fmt::print(stderr, "error: {}", finding);
+  if (!status.ok())
     return fail(status);
+  if (!findings.empty())
+    return exitFindings;
   for (const report::OutputCheck &output : checks)
     if (!output.ok) {
       fmt::print(
@@ -246,6 +264,18 @@ void addRunCommand(CLI::App &app, Action &action,
   command->add_option(
       "--trace", run->traceFile,
       "File for a trace of what each engine did (.json: Chrome)");
+  command
+      ->add_option("--sanitize", run->checkModes,
+                   "Checks the program while it runs: race,memory,sync or some "
+                   "of them")
+      ->check(CLI::Validator(
+          [](std::string &modes) {
+            return parseChecks(modes).status().message();
+          },
+          ""));
+  command->add_option("--annotate", run->annotationFile,
+                      "File for the disassembly with count, cycles and stalls "
+                      "of each instruction");
   command->add_flag("--timing-only", run->timingOnly,
                     "Counts cycles without moving data");
   // A flag, so that it never swallows the model's name; it takes a value only
@@ -262,8 +292,7 @@ void addRunCommand(CLI::App &app, Action &action,
                        : "'" + mode + "' is unknown; it takes no value";
           },
           ""));
-  for (const char *name :
-       {"--sanitize", "--annotate", "--concurrent", "--explore"})
+  for (const char *name : {"--concurrent", "--explore"})
     addUnavailableOption(*command, name);
   command->callback([&action, run] { action = [run] { return run->run(); }; });
 }

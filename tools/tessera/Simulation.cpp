@@ -60,6 +60,8 @@ Result<SimulationResult> simulate(const Object &object,
   sim::DeviceOptions deviceOptions;
   deviceOptions.timingOnly = options.timingOnly;
   deviceOptions.seed = options.seed;
+  deviceOptions.profile = options.profile;
+  deviceOptions.checks = options.checks;
   auto driver = std::make_unique<driver::SimDriver>(arch, deviceOptions);
   sim::Device &simulator = driver->device();
   sim::ChromeTraceWriter trace;
@@ -91,9 +93,20 @@ Result<SimulationResult> simulate(const Object &object,
   TESSERA_RETURN_IF_ERROR(
       queue.execute(executable.commands(), bindings, {.signal = {{done, 1}}}));
   SimulationResult result;
+  for (size_t i = 0; i < object.kernels.size(); ++i) {
+    TESSERA_ASSIGN_OR_RETURN(Kernel kernel,
+                             executable.kernel(object.kernels[i].name));
+    result.kernels[kernel.record] = i;
+  }
   Status status =
       waitInSlices(device, done, simulator, object.dispatches.size(),
                    options.activity ? &result.activity : nullptr);
+  if (options.findings)
+    for (const sim::Finding &finding : simulator.findings())
+      options.findings->push_back(
+          sim::print(finding, [&](uint64_t kernel, uint32_t pc) {
+            return placeText(object, result.kernels, kernel, pc);
+          }));
   if (status.code() == StatusCode::Deadlock)
     for (const std::string &line : simulator.explainWaits())
       status = Status(StatusCode::Deadlock, status.message() + "; " + line);

@@ -8,6 +8,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_SIMULATION_H
 #define TESSERA_TOOLS_TESSERA_SIMULATION_H
 
+#include "ProgramText.h"
 #include "tessera/Pipelines/Compiler.h"
 #include "tessera/Report/Activity.h"
 #include "tessera/sim/Statistics.h"
@@ -22,6 +23,10 @@ struct SimulationOptions {
   bool trace = false;
   uint64_t seed = 0;
   bool activity = false; ///< Takes samples of the counters over time.
+  bool profile = false;  ///< Counts cycles by instruction.
+  sim::CheckOptions checks;
+  /// Gets the text of what the checks found, also of a run that fails.
+  std::vector<std::string> *findings = nullptr;
 };
 
 struct SimulationResult {
@@ -29,6 +34,7 @@ struct SimulationResult {
   sim::Statistics statistics;
   std::string traceJson;     ///< If it was asked for.
   report::Activity activity; ///< If it was asked for.
+  KernelAddresses kernels;   ///< The object's kernels in device memory.
   double seconds = 0;        ///< Wall time of the simulation.
 };
 
