@@ -62,7 +62,7 @@ def run(bench, dram, pattern, mapping, refresh):
         if not refresh:
             command.append("--no-refresh")
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        return json.load(open(out.name))
+        return json.loads(pathlib.Path(out.name).read_text())
 
 
 def compare(bench):
