@@ -106,14 +106,22 @@ static std::string_view scaleGroup(Limiter limiter) {
   }
 }
 
-std::vector<std::string> report::explain(const RunReport &report) {
-  std::vector<std::string> sentences;
-  if (report.cycles == 0 || report.dispatches.empty())
-    return sentences;
+namespace {
+/// A part of the run's time, in words with its share.
+struct TimePart {
+  uint64_t cycles = 0;
+  double share = 0;
+  Limiter limiter = Limiter::None;
+  std::string text;
+};
+} // namespace
+
+/// Where the time goes, the largest part first. Dispatches may overlap: then
+/// the parts are of their sum.
+static std::vector<TimePart> timeParts(const RunReport &report) {
   std::map<Limiter, uint64_t> byLimiter;
   std::map<sim::StallCause, uint64_t> byCause;
   uint64_t inside = 0;
-  const DispatchReport *worst = nullptr;
   for (const DispatchReport &dispatch : report.dispatches) {
     DispatchVerdict verdict = judge(dispatch);
     inside += dispatch.cycles;
@@ -121,40 +129,50 @@ std::vector<std::string> report::explain(const RunReport &report) {
       byLimiter[verdict.limiter] += dispatch.cycles;
     else
       byCause[verdict.cause] += dispatch.cycles;
-    auto lost = [](const DispatchReport &d) {
-      return d.cycles - std::min(d.cycles, floorOf(d));
-    };
-    if (!worst || lost(dispatch) > lost(*worst))
-      worst = &dispatch;
   }
-
-  // Where the time goes, the largest part first. Dispatches may overlap: then
-  // the parts are of their sum.
+  std::vector<TimePart> parts;
   double total = double(std::max(report.cycles, inside));
-  std::vector<std::pair<uint64_t, std::string>> parts;
+  auto add = [&](uint64_t cycles, Limiter limiter, const std::string &what) {
+    double share = double(cycles) / total;
+    if (cycles)
+      parts.push_back({cycles, share, limiter,
+                       fmt::format("{} for {}", what, percent(share))});
+  };
   for (auto [limiter, cycles] : byLimiter)
-    parts.emplace_back(cycles,
-                       fmt::format("limited by {} for {}", limiterText(limiter),
-                                   percent(double(cycles) / total)));
+    add(cycles, limiter, fmt::format("limited by {}", limiterText(limiter)));
   for (auto [cause, cycles] : byCause)
-    parts.emplace_back(cycles,
-                       fmt::format("waiting for {} for {}", causeText(cause),
-                                   percent(double(cycles) / total)));
-  if (report.cycles > inside)
-    parts.emplace_back(
-        report.cycles - inside,
-        fmt::format("between dispatches for {}",
-                    percent(double(report.cycles - inside) / total)));
+    add(cycles, Limiter::None, fmt::format("waiting for {}", causeText(cause)));
+  add(std::max(report.cycles, inside) - inside, Limiter::None,
+      "between dispatches");
   std::sort(parts.begin(), parts.end(), [](const auto &a, const auto &b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
+    return a.cycles != b.cycles ? a.cycles > b.cycles : a.text < b.text;
   });
+  return parts;
+}
+
+std::string report::mainPart(const RunReport &report) {
+  std::vector<TimePart> parts = timeParts(report);
+  return parts.empty() ? "" : parts.front().text;
+}
+
+std::vector<std::string> report::explain(const RunReport &report) {
+  std::vector<std::string> sentences;
+  std::vector<TimePart> parts = timeParts(report);
+  if (parts.empty())
+    return sentences;
   std::string where;
-  for (const auto &part : parts)
-    if (double(part.first) / total >= 0.005)
-      where += (where.empty() ? "" : ", ") + part.second;
+  for (const TimePart &part : parts)
+    if (part.share >= 0.005)
+      where += (where.empty() ? "" : ", ") + part.text;
   sentences.push_back(fmt::format("The run is {} of its time.", where));
 
-  if (worst->cycles > floorOf(*worst)) {
+  auto lost = [](const DispatchReport &d) {
+    return d.cycles - std::min(d.cycles, floorOf(d));
+  };
+  auto worst = std::max_element(
+      report.dispatches.begin(), report.dispatches.end(),
+      [&](const auto &a, const auto &b) { return lost(a) < lost(b); });
+  if (worst != report.dispatches.end() && lost(*worst) > 0) {
     DispatchVerdict verdict = judge(*worst);
     sentences.push_back(fmt::format(
         "{} loses most: {} cycles where its work needs {}, {} {}.", worst->name,
@@ -163,14 +181,11 @@ std::vector<std::string> report::explain(const RunReport &report) {
         verdict.limiter == Limiter::None ? causeText(verdict.cause)
                                          : limiterText(verdict.limiter)));
   }
-  // Worth trying if no other part is larger.
-  for (auto [limiter, cycles] : byLimiter)
-    if (cycles == parts.front().first && !scaleGroup(limiter).empty()) {
-      sentences.push_back(fmt::format(
-          "tessera whatif --scale {}=2 measures what twice the speed there "
-          "would bring.",
-          scaleGroup(limiter)));
-      break;
-    }
+  if (std::string_view group = scaleGroup(parts.front().limiter);
+      !group.empty())
+    sentences.push_back(fmt::format(
+        "tessera whatif --scale {}=2 measures what twice the speed there "
+        "would bring.",
+        group));
   return sentences;
 }

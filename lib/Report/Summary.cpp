@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Text.h"
 #include "tessera/Report/RunReport.h"
 #include <algorithm>
 #include <fmt/color.h>
@@ -12,36 +13,6 @@
 
 using namespace tessera;
 using namespace tessera::report;
-
-/// With commas between thousands, whatever the locale.
-static std::string grouped(uint64_t value) {
-  std::string digits = fmt::format("{}", value);
-  for (size_t at = digits.size(); at > 3; at -= 3)
-    digits.insert(at - 3, 1, ',');
-  return digits;
-}
-
-static std::string percent(double part) {
-  return fmt::format("{:.1f} %", part * 100);
-}
-
-static std::string bytes(uint64_t count) {
-  static constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = double(count);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  return unit == 0 ? fmt::format("{} B", count)
-                   : fmt::format("{:.1f} {}", value, units[unit]);
-}
-
-static std::string duration(double microseconds) {
-  if (microseconds >= 1e6)
-    return fmt::format("{:.3f} s", microseconds / 1e6);
-  if (microseconds >= 1e3)
-    return fmt::format("{:.3f} ms", microseconds / 1e3);
-  return fmt::format("{:.3f} us", microseconds);
-}
 
 namespace {
 class Summary {
@@ -77,42 +48,43 @@ void Summary::figures() {
     const Accuracy &accuracy = *report.accuracy;
     double part =
         accuracy.total ? double(accuracy.correct) / double(accuracy.total) : 0;
-    row("accuracy", bold(fmt::format("{:.2f} %", part * 100)) +
-                        fmt::format("  ({} of {})", grouped(accuracy.correct),
-                                    grouped(accuracy.total)));
+    row("accuracy",
+        bold(fmt::format("{:.2f} %", part * 100)) +
+            fmt::format("  ({} of {})", groupedText(accuracy.correct),
+                        groupedText(accuracy.total)));
   }
   row("time",
-      bold(duration(report.timeMicroseconds)) +
-          fmt::format("  {} cycles at {} GHz{}", grouped(report.cycles),
+      bold(durationText(report.timeMicroseconds)) +
+          fmt::format("  {} cycles at {} GHz{}", groupedText(report.cycles),
                       report.machine.clockGhz,
                       report.runs > 1 ? fmt::format(", {} runs", report.runs)
                                       : ""));
   row("matrix",
-      fmt::format("{} of peak, {} MACs", percent(report.matrixUtilization),
-                  grouped(report.macs)));
-  row("vector", fmt::format("{} busy", percent(report.vectorUtilization)));
-  row("DRAM",
-      fmt::format(
-          "{:.2f} of {:.1f} GB/s ({}), {} read, {} written{}",
-          report.dramBandwidthGbps, report.dramPeakGbps,
-          percent(report.dramUtilization), bytes(report.dramBytesRead),
-          bytes(report.dramBytesWritten),
-          report.dramRowHitRate
-              ? fmt::format(", row hits {}", percent(*report.dramRowHitRate))
-              : ""));
+      fmt::format("{} of peak, {} MACs", percentText(report.matrixUtilization),
+                  groupedText(report.macs)));
+  row("vector", fmt::format("{} busy", percentText(report.vectorUtilization)));
+  row("DRAM", fmt::format("{:.2f} of {:.1f} GB/s ({}), {} read, {} written{}",
+                          report.dramBandwidthGbps, report.dramPeakGbps,
+                          percentText(report.dramUtilization),
+                          bytesText(report.dramBytesRead),
+                          bytesText(report.dramBytesWritten),
+                          report.dramRowHitRate
+                              ? fmt::format(", row hits {}",
+                                            percentText(*report.dramRowHitRate))
+                              : ""));
   row("scratchpad",
-      fmt::format("{} of {} a core at most", bytes(report.spmPeakBytes),
-                  bytes(report.spmBytes)));
+      fmt::format("{} of {} a core at most", bytesText(report.spmPeakBytes),
+                  bytesText(report.spmBytes)));
   row("bound", fmt::format("{} cycles, limited by {}: efficiency {}",
-                           grouped(report.boundCycles),
+                           groupedText(report.boundCycles),
                            bold(std::string(limiterName(report.limiter))),
-                           bold(percent(report.boundEfficiency))));
+                           bold(percentText(report.boundEfficiency))));
   row("roofline", fmt::format("{} cycles, {} of the bound; layer by layer {}, "
                               "critical path {}",
-                              grouped(report.rooflineCycles),
-                              percent(report.rooflineEfficiency),
-                              grouped(report.layerwiseCycles),
-                              grouped(report.criticalPathCycles)));
+                              groupedText(report.rooflineCycles),
+                              percentText(report.rooflineEfficiency),
+                              groupedText(report.layerwiseCycles),
+                              groupedText(report.criticalPathCycles)));
 }
 
 void Summary::verification() {
@@ -157,8 +129,9 @@ void Summary::stalls() {
       for (uint64_t cycles : engine.byCause)
         total += cycles;
       uint64_t own = engine.byCause[entry.cause];
-      text += own ? fmt::format("{:>11}", percent(double(own) / double(total)))
-                  : fmt::format("{:>11}", "·");
+      text +=
+          own ? fmt::format("{:>11}", percentText(double(own) / double(total)))
+              : fmt::format("{:>11}", "·");
     }
     text += '\n';
   }
@@ -192,10 +165,10 @@ void Summary::dispatches() {
     std::string ops = fmt::format("{}", fmt::join(dispatch.ops, ", "));
     text += fmt::format(
         "  {:<{}.32} {:>14} {:>8} {:>14}  {:<13} {:>8} {:>11}  {:.60}\n",
-        dispatch.name, width, grouped(dispatch.cycles), percent(part),
-        grouped(dispatch.boundCycles), limiterName(dispatch.limiter),
-        percent(dispatch.matrixUtilization),
-        bytes(dispatch.dramBytesRead + dispatch.dramBytesWritten), ops);
+        dispatch.name, width, groupedText(dispatch.cycles), percentText(part),
+        groupedText(dispatch.boundCycles), limiterName(dispatch.limiter),
+        percentText(dispatch.matrixUtilization),
+        bytesText(dispatch.dramBytesRead + dispatch.dramBytesWritten), ops);
   }
 }
 

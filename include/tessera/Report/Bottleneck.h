@@ -25,6 +25,8 @@ struct DispatchVerdict {
 };
 DispatchVerdict judge(const DispatchReport &dispatch);
 
+/// The largest part of the run's time: "limited by DRAM bandwidth for 71 %".
+std::string mainPart(const RunReport &report);
 /// One to three sentences: where the time goes, the dispatch that loses most
 /// and why, and what to try. docs/report.md, "What limits a run".
 std::vector<std::string> explain(const RunReport &report);

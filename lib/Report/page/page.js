@@ -482,7 +482,7 @@ function comparison(entries) {
       const change = at ? ratio(value(run), value(runs[0])) : 0;
       const gain = better < 0 ? ratio(1, change) : change;
       row.append(make("td", { class: at && better ? tone(gain) : "" },
-        show(value(run)) + (at && change ? `  (${times(change)})` : "")));
+        show(value(run)) + (!at || !change ? "" : better < 0 ? `  (${times(gain)} less)` : `  (${times(change)})`)));
     });
     body.append(row);
   }
