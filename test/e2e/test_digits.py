@@ -108,6 +108,13 @@ class Digits(unittest.TestCase):
         traced, _ = self.simulate("tiny", "traced", "--trace", self.tmp / "trace.json")
         self.assertEqual(plain["cycles"], traced["cycles"])
 
+    def test_checks_find_nothing(self):
+        for arch in ARCHITECTURES:
+            with self.subTest(arch=arch):
+                plain, _ = self.simulate(arch, "unchecked")
+                checked, _ = self.simulate(arch, "checked", "--sanitize=race,memory,sync")
+                self.assertEqual(plain["cycles"], checked["cycles"])
+
     def test_object_runs_alike(self):
         built = self.tmp / "digits.tsr"
         result = tessera("compile", DIGITS, "--arch", "edge", "--dim", "N=360", "-o", built)
