@@ -279,7 +279,15 @@ LogicalResult TileKernelAnalysis::visitIndexOp(Operation &op, uint32_t parent) {
       .Case<arith::MulIOp>(
           [&](auto) { return define(multiply(op, *lhs, *rhs, parent)); })
       .Case<arith::MinSIOp>([&](auto) {
-        return define(scalar(op, isa::Opcode::MIN, *lhs, *rhs, parent));
+        auto low = lowestOf(*lhs), otherLow = lowestOf(*rhs);
+        auto lowest = low && otherLow ? std::optional(std::min(*low, *otherLow))
+                                      : std::nullopt;
+        auto highest = bound(*lhs, /*wantLowest=*/false);
+        if (auto other = bound(*rhs, /*wantLowest=*/false);
+            !highest || (other && *other < *highest))
+          highest = other;
+        return define(
+            scalar(op, isa::Opcode::MIN, *lhs, *rhs, parent, lowest, highest));
       })
       .Case<arith::MaxSIOp>([&](auto) {
         auto lowest = lowestOf(*lhs);

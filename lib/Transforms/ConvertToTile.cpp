@@ -461,8 +461,9 @@ private:
     auto kernel =
         tile::KernelOp::create(builder, function.getLoc(), function.getName(),
                                function.getArgumentTypes());
-    if (Attribute nodes = function->getAttr("nodes"))
-      kernel->setAttr("nodes", nodes);
+    for (StringRef name : {"nodes", "cores"})
+      if (Attribute attribute = function->getAttr(name))
+        kernel->setAttr(name, attribute);
     kernel.getBody().takeBody(function.getBody());
     Operation *terminator = kernel.getBody().front().getTerminator();
     builder.setInsertionPoint(terminator);

@@ -1,4 +1,4 @@
-//===- SplitCores.cpp - Share a kernel's outer loop among cores -----------===//
+//===- SplitCores.cpp - Share a kernel's outer loops among cores ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,12 +50,10 @@ static SmallVector<Value> writtenBuffers(Operation *op) {
   return {};
 }
 
-/// The only loop of the kernel's body, if its iterations may run on different
-/// cores: each stores to a place of its own, nothing is carried in a local
-/// buffer from one to the next, and nothing is stored outside of it.
-static scf::ForOp findSharedLoop(tile::KernelOp kernel) {
+/// The only loop of a block that stores nothing outside of it.
+static scf::ForOp findOnlyLoop(Block &block) {
   scf::ForOp loop;
-  for (Operation &op : kernel.getBody().front()) {
+  for (Operation &op : block) {
     if (isa<tile::StoreOp>(op))
       return nullptr;
     if (auto found = dyn_cast<scf::ForOp>(op)) {
@@ -64,8 +62,13 @@ static scf::ForOp findSharedLoop(tile::KernelOp kernel) {
       loop = found;
     }
   }
-  if (!loop)
-    return nullptr;
+  return loop;
+}
+
+/// Whether a loop's iterations may run on different cores: each stores to a
+/// place of its own, or what another one stores there too, and nothing is
+/// carried in a local buffer from one to the next.
+static bool isIndependent(scf::ForOp loop) {
   bool independent = true;
   loop.walk([&](Operation *op) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
@@ -75,7 +78,31 @@ static scf::ForOp findSharedLoop(tile::KernelOp kernel) {
       independent &= alloc && loop->isProperAncestor(alloc);
     }
   });
-  return independent ? loop : nullptr;
+  return independent;
+}
+
+/// The loops around a kernel's work, outermost first, that cores may share.
+static SmallVector<scf::ForOp> findSharedLoops(tile::KernelOp kernel) {
+  SmallVector<scf::ForOp> loops;
+  Block *block = &kernel.getBody().front();
+  while (scf::ForOp loop = findOnlyLoop(*block)) {
+    if (!isIndependent(loop) || !loop.getStaticTripCount())
+      break;
+    loops.push_back(loop);
+    block = loop.getBody();
+  }
+  return loops;
+}
+
+/// Width and height of a rectangle of that many cores; nothing if there is
+/// none.
+static std::optional<std::pair<int32_t, int32_t>>
+findRectangle(int64_t count, const CoresConfig &cores) {
+  for (int64_t width = std::min<int64_t>(cores.meshX, count); width >= 1;
+       --width)
+    if (count % width == 0 && count / width <= cores.meshY)
+      return std::pair(int32_t(width), int32_t(count / width));
+  return std::nullopt;
 }
 
 namespace {
@@ -90,9 +117,20 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
       return signalPassFailure();
     }
     llvm::StringMap<SmallVector<int32_t>> shapes;
-    for (auto kernel : getOperation().getOps<tile::KernelOp>())
-      if (scf::ForOp loop = findSharedLoop(kernel))
-        shapes[kernel.getSymName()] = split(loop, architecture->cores);
+    for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
+      SmallVector<scf::ForOp> loops = findSharedLoops(kernel);
+      SmallVector<int64_t> grid =
+          chooseGrid(kernel, loops, architecture->cores);
+      kernel->removeAttr("cores");
+      int64_t count = 1;
+      for (int64_t cores : grid)
+        count *= cores;
+      auto shape = findRectangle(count, architecture->cores);
+      if (count <= 1 || !shape)
+        continue;
+      shapes[kernel.getSymName()] = {shape->first, shape->second};
+      split(loops, grid);
+    }
     getOperation().walk([&](device::DispatchOp dispatch) {
       auto shape = shapes.find(dispatch.getKernel());
       if (shape != shapes.end())
@@ -100,29 +138,57 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
     });
   }
 
-  /// Deals the iterations out to the cores in turn; returns the width and
-  /// height of the rectangle of cores that have work.
-  static SmallVector<int32_t> split(scf::ForOp loop, const CoresConfig &cores) {
-    std::optional<APInt> trips = loop.getStaticTripCount();
-    if (!trips)
-      return {1, 1};
-    uint64_t count = trips->getZExtValue();
-    uint64_t width = std::min<uint64_t>(cores.meshX, count);
-    uint64_t height = std::min<uint64_t>(cores.meshY, count / width);
-    if (width * height <= 1)
-      return {1, 1};
-    OpBuilder builder(loop);
-    Location loc = loop.getLoc();
-    Type index = builder.getIndexType();
-    Value core = tile::CoreIdOp::create(builder, loc, index);
-    Value number = tile::NumCoresOp::create(builder, loc, index);
-    Value first = arith::MulIOp::create(builder, loc, core, loop.getStep());
-    Value lower =
-        arith::AddIOp::create(builder, loc, loop.getLowerBound(), first);
-    Value step = arith::MulIOp::create(builder, loc, number, loop.getStep());
-    loop.setLowerBound(lower);
-    loop.setStep(step);
-    return {int32_t(width), int32_t(height)};
+  /// Cores for each of the loops: as the attribute `cores` says, or as many as
+  /// possible for the outermost one.
+  static SmallVector<int64_t> chooseGrid(tile::KernelOp kernel,
+                                         ArrayRef<scf::ForOp> loops,
+                                         const CoresConfig &cores) {
+    SmallVector<int64_t> grid(loops.size(), 1);
+    if (auto wanted = kernel->getAttrOfType<DenseI64ArrayAttr>("cores")) {
+      for (auto [count, given] : llvm::zip(grid, wanted.asArrayRef()))
+        count = given;
+    } else if (!loops.empty()) {
+      uint64_t trips = tripCount(loops.front());
+      uint64_t width = std::min<uint64_t>(cores.meshX, trips);
+      grid[0] = width * std::min<uint64_t>(cores.meshY, trips / width);
+    }
+    return grid;
+  }
+
+  static uint64_t tripCount(scf::ForOp loop) {
+    return loop.getStaticTripCount()->getZExtValue();
+  }
+
+  /// Deals the iterations of each loop out to the cores in turn: the core's
+  /// number counts through the grid, the last loop fastest.
+  static void split(MutableArrayRef<scf::ForOp> loops, ArrayRef<int64_t> grid) {
+    OpBuilder builder(loops.front());
+    Location loc = loops.front().getLoc();
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    Value rest = tile::CoreIdOp::create(builder, loc, builder.getIndexType());
+    int64_t outer = 1;
+    for (int64_t cores : grid)
+      outer *= cores;
+    for (auto [loop, cores] : llvm::zip_equal(loops, grid)) {
+      outer /= cores;
+      if (cores == 1)
+        continue;
+      Value position = rest;
+      if (outer > 1) {
+        position = arith::DivUIOp::create(builder, loc, rest, constant(outer));
+        rest = arith::RemUIOp::create(builder, loc, rest, constant(outer));
+      }
+      auto lower = getConstantIntValue(loop.getLowerBound());
+      auto step = getConstantIntValue(loop.getStep());
+      Value first =
+          arith::MulIOp::create(builder, loc, position, constant(*step));
+      if (*lower != 0)
+        first = arith::AddIOp::create(builder, loc, first, constant(*lower));
+      loop.setLowerBound(first);
+      loop.setStep(constant(*step * cores));
+    }
   }
 };
 

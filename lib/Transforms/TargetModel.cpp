@@ -10,12 +10,20 @@
 #include "tessera/Support/NumericFormat.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace tessera;
 
 static uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 unsigned TargetModel::maxLoops() const { return isa::maxLoopDepth; }
+
+bool TargetModel::isRectangle(uint32_t count) const {
+  for (uint32_t width = 1; width <= arch.cores.meshX; ++width)
+    if (count % width == 0 && count / width <= arch.cores.meshY)
+      return true;
+  return false;
+}
 
 uint64_t TargetModel::allocatedBytes(uint64_t bytes) const {
   uint64_t unit = std::max<uint64_t>(64, arch.spm.bankWidth);
@@ -40,8 +48,16 @@ double TargetModel::matrixCycles(NumericFormat format, uint64_t m, uint64_t k,
     load *= double(ceilDiv(bitWidth(format), 16));
   double blocks =
       double(ceilDiv(k, blockRows(format)) * ceilDiv(n, blockColumns()));
-  return load + blocks * std::max(rho * double(m), load) + arch.matrix.rows +
-         arch.matrix.cols + arch.matrix.fillLatency;
+  // Blocks along K add to the same accumulators.
+  double again = arch.matrix.rows + arch.matrix.fillLatency;
+  return blocks * std::max({rho * double(m), load, again});
+}
+
+double TargetModel::matrixLatency(NumericFormat format) const {
+  double load = arch.matrix.rows;
+  if (scale(format) < 1)
+    load *= double(ceilDiv(bitWidth(format), 16));
+  return load + arch.matrix.rows + arch.matrix.cols + arch.matrix.fillLatency;
 }
 
 double TargetModel::vectorCycles(uint64_t elements, unsigned aluOps,
@@ -54,16 +70,41 @@ double TargetModel::vectorCycles(uint64_t elements, unsigned aluOps,
   return double(ceilDiv(elements, vector.lanes)) * perStep + vector.latency;
 }
 
-double TargetModel::transferCycles(uint64_t rows, uint64_t rowBytes) const {
-  double perCycle =
-      arch.dram.peakBytesPerNs() / arch.clockGhz / arch.cores.count;
+double TargetModel::channelShare(const Transfer &transfer) const {
+  // Addresses go round the channels in units; rows may all start at the same
+  // few channels.
+  uint64_t channels =
+      uint64_t(arch.dram.channels) * std::max(1u, arch.dram.pseudoChannels);
+  uint64_t unit =
+      std::max<uint64_t>(arch.dma.burstBytes, arch.dram.atomBytes());
+  uint64_t period = channels * unit;
+  uint64_t common = std::gcd(transfer.stride, period);
+  uint64_t starts = std::min(transfer.rows, period / common);
+  double covered = double(starts) *
+                   double(std::min(transfer.rowBytes, common) + unit - 1) /
+                   double(unit) * double(transfer.beside);
+  return std::min(1.0, covered / double(channels));
+}
+
+double TargetModel::transferCycles(const Transfer &transfer,
+                                   unsigned sharers) const {
+  // Long runs reach about this much of the peak.
+  constexpr double reachable = 0.95;
+  double perCycle = arch.dramBytesPerCycle() * arch.dram.refreshFactor() *
+                    reachable / std::max(1u, sharers);
+  double rows = double(transfer.rows);
   // Memory moves whole atoms, and a run need not start where one does.
   uint64_t atom = std::max<uint64_t>(1, arch.dram.atomBytes());
-  double bytes = double(rows) * double(ceilDiv(rowBytes, atom) * atom);
-  double bursts = double(rows) * double(ceilDiv(rowBytes, arch.dma.burstBytes));
-  if (rows > 1 && rowBytes % atom != 0)
-    bytes += double(rows) * double(atom) / 2;
-  // Long runs are a little better than short ones of the same bytes.
-  return std::max(bytes / perCycle, bursts / arch.dma.loadBursts) +
-         double(rows) * 0.05;
+  double bytes = rows * double(ceilDiv(transfer.rowBytes, atom) * atom);
+  double bursts =
+      rows * double(ceilDiv(transfer.rowBytes, arch.dma.burstBytes));
+  // A run that is not aligned moves one more; short ones open more of the
+  // memory's rows, which was measured to cost about a burst each.
+  if (transfer.rows > 1) {
+    bytes += rows * double(arch.dma.burstBytes);
+    if (transfer.rowBytes % atom != 0)
+      bytes += rows * double(atom) / 2;
+  }
+  return std::max(bytes / perCycle / channelShare(transfer),
+                  bursts / arch.dma.loadBursts);
 }

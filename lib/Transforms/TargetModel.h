@@ -25,6 +25,8 @@ public:
 
   uint64_t spmBytes() const { return arch.spm.bytes / shares; }
   uint64_t accBytes() const { return arch.acc.bytes / shares; }
+  /// Whether some rectangle of the mesh has that many cores.
+  bool isRectangle(uint32_t count) const;
   uint32_t cores() const { return arch.cores.count; }
   /// Hardware loops nest this deep.
   unsigned maxLoops() const;
@@ -36,20 +38,29 @@ public:
   uint64_t blockColumns() const { return arch.matrix.cols; }
   uint64_t lanes() const { return arch.vector.lanes; }
 
-  /// One `mma` of that size, alone.
+  /// One `mma` of that size among others.
   double matrixCycles(NumericFormat format, uint64_t m, uint64_t k,
                       uint64_t n) const;
+  /// From operands to results through the array, beside the rows' own time.
+  double matrixLatency(NumericFormat format) const;
   /// One `map` over `elements` points.
   double vectorCycles(uint64_t elements, unsigned aluOps, unsigned sfuOps,
                       unsigned inputs) const;
-  /// Moving `rows` runs of `rowBytes` contiguous bytes between DRAM and SPM.
-  double transferCycles(uint64_t rows, uint64_t rowBytes) const;
+  /// A tile in DRAM: runs of contiguous bytes, `stride` bytes apart, while
+  /// others of `beside` cores ask for other parts of the same rows.
+  struct Transfer {
+    uint64_t rows, rowBytes, stride, beside;
+  };
+  /// Moving it between DRAM and SPM, while `sharers` cores do the same.
+  double transferCycles(const Transfer &transfer, unsigned sharers) const;
   /// From a load's issue to its first data.
   double transferLatency() const { return 100; }
   /// Issue and synchronization of the instructions of one tile.
   double tileOverhead() const { return 24; }
 
 private:
+  /// The part of the memory channels that serve a transfer.
+  double channelShare(const Transfer &transfer) const;
   double scale(NumericFormat format) const;
   const Architecture &arch;
   unsigned shares;

@@ -9,6 +9,7 @@
 #include "LinalgStructure.h"
 #include "TileProblem.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -107,17 +108,120 @@ tileSizes(OpBuilder &builder, linalg::LinalgOp op, ArrayRef<unsigned> dims,
   return sizes;
 }
 
+/// The loops of an operation as the plan orders their dimensions.
+static SmallVector<unsigned> loopOrder(ArrayRef<unsigned> dims,
+                                       const TilePlan &plan) {
+  SmallVector<unsigned> loops;
+  for (unsigned dim : plan.order)
+    for (auto [loop, its] : llvm::enumerate(dims))
+      if (its == dim)
+        loops.push_back(loop);
+  return loops;
+}
+
+/// Cores for each loop that is tiled and no reduction, outermost first.
+static SmallVector<int64_t> coreGrid(const PlannedNest &planned) {
+  const TileProblem &problem = planned.nest.problem;
+  SmallVector<int64_t> grid;
+  for (unsigned dim : planned.plan.order)
+    if (planned.plan.isTiled(problem, dim) && !problem.dims[dim].reduction)
+      grid.push_back(planned.plan.grid[dim]);
+  return grid;
+}
+
 static bool tilesAny(ArrayRef<OpFoldResult> sizes) {
   return llvm::any_of(sizes,
                       [](OpFoldResult size) { return !isZeroInteger(size); });
 }
 
-/// Tiles `op` and computes the producers for which `fuses` holds on its tiles.
+using LoopHeader = scf::SCFTilingOptions::CustomLoopHeaderInfo;
+
+/// Loops over tiles that all have the given size, outermost first. Where it
+/// does not divide an extent, the last tile starts earlier and computes a part
+/// of the tile before it again, so that no shape depends on the iteration.
+static FailureOr<LoopHeader> createLoops(RewriterBase &rewriter, Location loc,
+                                         ArrayRef<Range> ranges,
+                                         ArrayRef<OpFoldResult> sizes,
+                                         ArrayRef<unsigned> order,
+                                         ValueRange destinations) {
+  LoopHeader header;
+  header.tileOffset.resize(ranges.size());
+  header.tileSizes.resize(ranges.size());
+  header.destinationTensors = llvm::to_vector(destinations);
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  };
+  for (unsigned dim : order) {
+    const Range &range = ranges[dim];
+    OpFoldResult size = sizes[dim];
+    std::optional<int64_t> extent = getConstantIntValue(range.size);
+    std::optional<int64_t> tile = getConstantIntValue(size);
+    if (!extent || !tile)
+      return failure();
+    if (*tile == 0) {
+      header.tileOffset[dim] = range.offset;
+      header.tileSizes[dim] = range.size;
+      continue;
+    }
+    Value zero = index(0), end = index(*extent), step = index(*tile);
+    auto loop = scf::ForOp::create(
+        rewriter, loc, zero, end, step, header.destinationTensors,
+        [](OpBuilder &, Location, Value, ValueRange) {});
+    rewriter.setInsertionPointToEnd(loop.getBody());
+    if (!header.loops.empty()) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointAfter(loop);
+      scf::YieldOp::create(rewriter, loc, loop.getResults());
+    }
+    header.loops.push_back(cast<LoopLikeOpInterface>(loop.getOperation()));
+    header.destinationTensors = llvm::to_vector(
+        llvm::map_range(loop.getRegionIterArgs(), [](BlockArgument argument) {
+          return Value(argument);
+        }));
+    Value offset = loop.getInductionVar();
+    if (*extent % *tile != 0)
+      offset =
+          arith::MinSIOp::create(rewriter, loc, offset, index(*extent - *tile));
+    header.tileOffset[dim] = offset;
+    header.tileSizes[dim] = size;
+  }
+  return header;
+}
+
+/// Puts the tiles of the results back where they belong.
+static LogicalResult closeLoops(RewriterBase &rewriter, Location loc,
+                                ArrayRef<LoopLikeOpInterface>, ValueRange tiles,
+                                ArrayRef<SmallVector<OpFoldResult>> offsets,
+                                ArrayRef<SmallVector<OpFoldResult>> sizes,
+                                ValueRange destinations) {
+  SmallVector<Value> results;
+  for (auto [tile, offset, size, destination] :
+       llvm::zip_equal(tiles, offsets, sizes, destinations)) {
+    SmallVector<OpFoldResult> strides(offset.size(), rewriter.getIndexAttr(1));
+    results.push_back(tensor::InsertSliceOp::create(
+        rewriter, loc, tile, destination, offset, size, strides));
+  }
+  scf::YieldOp::create(rewriter, loc, results);
+  return success();
+}
+
+/// Tiles `op`, its loops in the given order, and computes the producers for
+/// which `fuses` holds on its tiles.
 static LogicalResult tileAndFuse(RewriterBase &rewriter, linalg::LinalgOp op,
                                  ArrayRef<OpFoldResult> sizes,
+                                 ArrayRef<unsigned> order,
                                  llvm::function_ref<bool(Operation *)> fuses) {
   scf::SCFTilingOptions tiling;
   tiling.setTileSizes(sizes);
+  tiling.setLoopType(scf::SCFTilingOptions::LoopType::CustomOp);
+  tiling.setCustomLoopGenerationFns(
+      [order = SmallVector<unsigned>(order)](
+          RewriterBase &builder, Location loc, ArrayRef<Range> ranges,
+          ArrayRef<OpFoldResult> tileSizes, ValueRange destinations) {
+        return createLoops(builder, loc, ranges, tileSizes, order,
+                           destinations);
+      },
+      closeLoops);
   scf::SCFTileAndFuseOptions options;
   options.setTilingOptions(tiling);
   options.setFusionControlFn(
@@ -137,6 +241,46 @@ static LogicalResult tileAndFuse(RewriterBase &rewriter, linalg::LinalgOp op,
     if (Value replacement = result->replacements.lookup(value))
       rewriter.replaceAllUsesWith(value, replacement);
   rewriter.eraseOp(op);
+  return success();
+}
+
+/// Tiles reduction loops. No element may be added twice, so what is left where
+/// a size does not divide the extent becomes an operation of its own, which
+/// goes on from the result of the others.
+static LogicalResult tileReduction(RewriterBase &rewriter, linalg::LinalgOp op,
+                                   ArrayRef<OpFoldResult> sizes) {
+  SmallVector<linalg::LinalgOp> parts{op};
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    int64_t tile = *getConstantIntValue(size);
+    int64_t extent = op.getStaticLoopRanges()[dim];
+    if (tile == 0 || extent % tile == 0)
+      continue;
+    OpFoldResult point = rewriter.getIndexAttr(extent / tile * tile);
+    SmallVector<linalg::LinalgOp> split;
+    for (linalg::LinalgOp part : parts) {
+      rewriter.setInsertionPoint(part);
+      auto [first, rest] = linalg::splitOp(
+          rewriter, cast<TilingInterface>(part.getOperation()), dim, point);
+      if (!first || !rest)
+        return part.emitError("cannot be split");
+      split.push_back(cast<linalg::LinalgOp>(first.getOperation()));
+      split.push_back(cast<linalg::LinalgOp>(rest.getOperation()));
+    }
+    parts = split;
+  }
+  for (linalg::LinalgOp part : parts) {
+    SmallVector<OpFoldResult> left(sizes);
+    for (auto [size, extent] :
+         llvm::zip_equal(left, part.getStaticLoopRanges()))
+      if (*getConstantIntValue(size) >= extent)
+        size = rewriter.getIndexAttr(0);
+    auto order = llvm::to_vector(llvm::seq<unsigned>(0, left.size()));
+    if (tilesAny(left) &&
+        failed(tileAndFuse(rewriter, part, left, order, [](Operation *op) {
+          return isa<tensor::PadOp>(op);
+        })))
+      return failure();
+  }
   return success();
 }
 
@@ -179,9 +323,11 @@ static LogicalResult tileNest(RewriterBase &rewriter,
   SmallVector<OpFoldResult> sizes =
       tileSizes(rewriter, root, nest.rootDims, planned, false);
   if (tilesAny(sizes)) {
-    if (failed(tileAndFuse(rewriter, root, sizes, [&](Operation *producer) {
-          return !llvm::is_contained(otherRoots, producer);
-        })))
+    if (failed(tileAndFuse(rewriter, root, sizes,
+                           loopOrder(nest.rootDims, planned.plan),
+                           [&](Operation *producer) {
+                             return !llvm::is_contained(otherRoots, producer);
+                           })))
       return failure();
     eraseDead(rewriter, body);
     // A padding must be an operation of its tile before the next step fuses it.
@@ -194,9 +340,7 @@ static LogicalResult tileNest(RewriterBase &rewriter,
       marked.push_back(op);
   });
   for (linalg::LinalgOp op : marked)
-    if (failed(tileAndFuse(rewriter, op, reducerSizes, [](Operation *producer) {
-          return isa<tensor::PadOp>(producer);
-        })))
+    if (failed(tileReduction(rewriter, op, reducerSizes)))
       return failure();
   eraseDead(rewriter, body);
   return success();
@@ -291,12 +435,15 @@ struct TileDispatchesPass
                             const std::vector<PlannedNest> &plan) {
     Block &body = dispatch.getBody().front();
     SmallVector<Operation *> roots;
-    unsigned depth = 2;
+    unsigned depth = plan.empty() ? 1 : plan.front().plan.depth;
     for (const PlannedNest &planned : plan) {
       roots.push_back(planned.nest.root);
       depth = std::min(depth, planned.plan.depth);
     }
     dispatch->setAttr("depth", rewriter.getI64IntegerAttr(depth));
+    if (plan.size() == 1)
+      dispatch->setAttr("cores",
+                        rewriter.getDenseI64ArrayAttr(coreGrid(plan.front())));
     for (const PlannedNest &planned : plan)
       if (failed(tileNest(rewriter, planned, roots, body)))
         return failure();

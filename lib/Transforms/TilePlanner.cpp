@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TilePlanner.h"
+#include "TileCost.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -13,8 +13,6 @@
 #include <optional>
 
 using namespace tessera;
-using Memory = TileProblem::Memory;
-using Traffic = TileProblem::Traffic;
 
 Status TileProblem::check() const {
   auto bad = [&](std::string what) {
@@ -48,193 +46,6 @@ Status TileProblem::check() const {
 
 namespace {
 
-/// Evaluates plans of one problem.
-class Evaluator {
-public:
-  Evaluator(const TileProblem &problem, const TargetModel &target,
-            unsigned depth)
-      : problem(problem), target(target), depth(depth) {}
-
-  TilePlan evaluate(std::vector<int64_t> tiles) const {
-    TilePlan plan;
-    plan.tiles = std::move(tiles);
-    plan.depth = depth;
-    uint64_t spm = 0, acc = 0;
-    for (const TileProblem::Buffer &buffer : problem.buffers) {
-      uint64_t bytes = buffer.elementBytes;
-      for (const TileProblem::Extent &extent : buffer.extents)
-        bytes *= uint64_t(tileExtent(plan, extent));
-      bytes =
-          target.allocatedBytes(bytes) * (changes(plan, buffer) ? depth : 1);
-      (buffer.memory == Memory::Spm ? spm : acc) += bytes;
-    }
-    plan.spmBytes = spm;
-    plan.accBytes = acc;
-    plan.cycles = cycles(plan);
-    return plan;
-  }
-
-  bool fits(const TilePlan &plan) const {
-    return plan.spmBytes <= target.spmBytes() &&
-           plan.accBytes <= target.accBytes() && nests(plan);
-  }
-
-  /// Whether the hardware can nest as many loops.
-  bool nests(const TilePlan &plan) const {
-    unsigned count = 0;
-    for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
-      count += plan.isTiled(problem, dim);
-    return count <= target.maxLoops();
-  }
-
-  /// How far a plan is beyond the capacities; 1 if it fits.
-  double excess(const TilePlan &plan) const {
-    return std::max({1.0, double(plan.spmBytes) / double(target.spmBytes()),
-                     double(plan.accBytes) / double(target.accBytes())});
-  }
-
-  unsigned loops(const TilePlan &plan) const {
-    unsigned count = 0;
-    for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
-      count += plan.isTiled(problem, dim);
-    return count;
-  }
-
-private:
-  int64_t trips(const TilePlan &plan, unsigned dim) const {
-    return problem.dims[dim].extent / plan.tiles[dim];
-  }
-
-  int64_t tileExtent(const TilePlan &plan,
-                     const TileProblem::Extent &extent) const {
-    if (extent.terms.empty())
-      return extent.whole;
-    int64_t size = 1;
-    for (const auto &term : extent.terms)
-      size += std::abs(term.factor) * (plan.tiles[term.dim] - 1);
-    return size;
-  }
-
-  bool dependsOn(const TileProblem::Buffer &buffer, unsigned dim) const {
-    for (const TileProblem::Extent &extent : buffer.extents)
-      for (const auto &term : extent.terms)
-        if (term.dim == dim && term.factor != 0)
-          return true;
-    return false;
-  }
-
-  /// Whether the buffer is another one from tile to tile: a loaded one if what
-  /// it holds changes, any other one if there is a loop outside.
-  bool changes(const TilePlan &plan, const TileProblem::Buffer &buffer) const {
-    for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
-      if (trips(plan, dim) > 1 &&
-          (buffer.traffic == Traffic::Load ? dependsOn(buffer, dim)
-                                           : !problem.dims[dim].reduction))
-        return true;
-    return false;
-  }
-
-  /// How often the buffer is moved: once per iteration of the loops down to
-  /// the innermost one that changes it.
-  double moves(const TilePlan &plan, const TileProblem::Buffer &buffer) const {
-    double count = 1, sinceChange = 1;
-    for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
-      sinceChange *= double(trips(plan, dim));
-      if (trips(plan, dim) > 1 && dependsOn(buffer, dim)) {
-        count *= sinceChange;
-        sinceChange = 1;
-      }
-    }
-    return count;
-  }
-
-  double transfer(const TilePlan &plan,
-                  const TileProblem::Buffer &buffer) const {
-    uint64_t rows = 1, run = buffer.elementBytes;
-    bool contiguous = true;
-    for (size_t i = buffer.extents.size(); i-- > 0;) {
-      uint64_t size = uint64_t(tileExtent(plan, buffer.extents[i]));
-      (contiguous ? run : rows) *= size;
-      contiguous = contiguous && int64_t(size) == buffer.extents[i].whole;
-    }
-    return target.transferCycles(rows, run);
-  }
-
-  uint64_t product(const TilePlan &plan,
-                   const std::vector<unsigned> &dims) const {
-    uint64_t result = 1;
-    for (unsigned dim : dims)
-      result *= uint64_t(plan.tiles[dim]);
-    return result;
-  }
-
-  /// The part of the tiles that the busiest core computes: cores share the
-  /// outermost loop, unless that is a reduction.
-  double share(const TilePlan &plan) const {
-    for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
-      int64_t count = trips(plan, dim);
-      if (count == 1)
-        continue;
-      if (problem.dims[dim].reduction)
-        return 1;
-      int64_t cores = target.cores();
-      return double((count + cores - 1) / cores) / double(count);
-    }
-    return 1;
-  }
-
-  double cycles(const TilePlan &plan) const {
-    double parallelTiles = 1, allTiles = 1;
-    for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
-      allTiles *= double(trips(plan, dim));
-      if (!problem.dims[dim].reduction)
-        parallelTiles *= double(trips(plan, dim));
-    }
-    double load = 0, store = 0, matrix = 0, vector = 0, largestLoad = 0;
-    for (const TileProblem::Buffer &buffer : problem.buffers) {
-      if (buffer.traffic == Traffic::None)
-        continue;
-      double once = transfer(plan, buffer);
-      (buffer.traffic == Traffic::Load ? load : store) +=
-          once * moves(plan, buffer);
-      if (buffer.traffic == Traffic::Load)
-        largestLoad += once;
-    }
-    for (const TileProblem::Work &step : problem.work) {
-      bool perReductionTile = false;
-      for (const std::vector<unsigned> *list : {&step.k, &step.points})
-        for (unsigned dim : *list)
-          perReductionTile |= problem.dims[dim].reduction;
-      double count = perReductionTile ? allTiles : parallelTiles;
-      if (step.matrix)
-        matrix += count * target.matrixCycles(
-                              step.format, product(plan, step.m),
-                              product(plan, step.k), product(plan, step.n));
-      else
-        vector +=
-            count * target.vectorCycles(product(plan, step.points), step.aluOps,
-                                        step.sfuOps, step.inputs);
-    }
-    // Every core does its part of the outermost loop's iterations.
-    double part = share(plan);
-    matrix *= part;
-    vector *= part;
-    allTiles = std::max(1.0, allTiles * part);
-    double memory = (load + store) * part;
-    double longest = std::max({memory, matrix, vector});
-    double all = memory + matrix + vector;
-    // With two copies the engines overlap but for the first and last tile.
-    double overlapped =
-        plan.depth > 1 ? longest + (all - longest) / allTiles : all;
-    return overlapped + target.transferLatency() + largestLoad * 0.01 +
-           allTiles * target.tileOverhead();
-  }
-
-  const TileProblem &problem;
-  const TargetModel &target;
-  unsigned depth;
-};
-
 std::vector<int64_t> divisors(int64_t extent) {
   std::vector<int64_t> result;
   for (int64_t d = 1; d * d <= extent; ++d)
@@ -247,16 +58,56 @@ std::vector<int64_t> divisors(int64_t extent) {
   return result;
 }
 
+/// Tile sizes worth a try, ascending: the divisors, and where these are far
+/// apart sizes that share the extent out evenly, rounded up to what engines
+/// like.
+std::vector<int64_t> tileSizes(const TileProblem::Dim &dim) {
+  std::vector<int64_t> known = divisors(dim.extent);
+  if (dim.divides)
+    return known;
+  std::vector<int64_t> result{1};
+  for (size_t i = 1; i < known.size(); ++i) {
+    int64_t limit = known[i];
+    // From above, each size at most two thirds of the one before.
+    std::vector<int64_t> between;
+    for (int64_t count = dim.extent / limit + 1; count < dim.extent; ++count) {
+      int64_t even = (dim.extent + count - 1) / count;
+      int64_t unit = even > 96 ? 32 : even > 12 ? 16 : even > 6 ? 4 : 1;
+      int64_t size = (even + unit - 1) / unit * unit;
+      if (even <= known[i - 1] || size <= known[i - 1] * 4 / 3)
+        break;
+      if (size * 5 <= limit * 4) {
+        between.push_back(size);
+        limit = size;
+      }
+    }
+    result.insert(result.end(), between.rbegin(), between.rend());
+    result.push_back(known[i]);
+  }
+  return result;
+}
+
+/// A way to share the tiles among the cores and an order of the loops.
+struct Mapping {
+  std::vector<int64_t> grid;
+  std::vector<unsigned> order;
+};
+
+/// Starts that are followed to the end.
+constexpr size_t numImproved = 4;
+
 /// Walks from whole loops to smaller tiles until they fit, then to neighbours
 /// that are faster.
 class Search {
 public:
-  Search(const TileProblem &problem, const Evaluator &evaluator)
-      : evaluator(evaluator) {
+  Search(const TileProblem &problem, const TargetModel &target,
+         const TileCost &cost, unsigned depth, unsigned maxDepth)
+      : problem(problem), target(target), cost(cost), depth(depth),
+        maxDepth(maxDepth) {
     for (const TileProblem::Dim &dim : problem.dims) {
       switch (dim.kind) {
       case TileProblem::Dim::Kind::Free:
-        choices.push_back(divisors(dim.extent));
+        choices.push_back(tileSizes(dim));
         break;
       case TileProblem::Dim::Kind::Whole:
         choices.push_back({dim.extent});
@@ -266,71 +117,159 @@ public:
         break;
       }
     }
+    findMappings();
   }
 
   /// The smallest tiles there are.
   TilePlan smallest() const {
-    return at(std::vector<size_t>(choices.size(), 0));
+    return at(
+        {std::vector<size_t>(choices.size(), 0), mappings.front(), depth});
   }
 
-  /// The best plan found, if any fits.
-  std::optional<TilePlan> run() {
+  /// The best plans found; none if nothing fits.
+  std::vector<TilePlan> run() const {
+    std::vector<Position> starts;
+    auto addStart = [&](const Mapping &mapping, size_t first, size_t second) {
+      std::optional<Position> found = descend(mapping, first, second);
+      if (found &&
+          std::find(starts.begin(), starts.end(), *found) == starts.end())
+        starts.push_back(*found);
+    };
     // One descent gets stuck: it may have halved the wrong dimension early. So
     // there is one for each choice of up to two dimensions that stay whole.
-    std::vector<std::vector<size_t>> starts;
     size_t count = choices.size();
     for (size_t first = 0; first <= count; ++first)
       for (size_t second = first; second <= count; ++second)
         if (isChoice(first) && isChoice(second))
-          if (auto found = descend(first, second);
-              found &&
-              std::find(starts.begin(), starts.end(), *found) == starts.end())
-            starts.push_back(*found);
+          addStart(mappings.front(), first, second);
+    for (const Mapping &mapping : mappings)
+      addStart(mapping, count, count);
+    for (Position &position : sampled())
+      starts.push_back(std::move(position));
     // The order of equals is that of the starts.
     std::vector<std::pair<double, size_t>> ranking;
     for (size_t i = 0; i < starts.size(); ++i)
       ranking.emplace_back(at(starts[i]).cycles, i);
     std::sort(ranking.begin(), ranking.end());
-    std::optional<TilePlan> best;
-    for (size_t i = 0; i < std::min<size_t>(ranking.size(), 3); ++i) {
-      position = starts[ranking[i].second];
-      TilePlan plan = at(position);
-      while (std::optional<TilePlan> better = improve(plan))
-        plan = *better;
-      if (!best || plan.cycles < best->cycles)
-        best = plan;
+    std::vector<TilePlan> plans;
+    for (size_t i = 0; i < std::min<size_t>(ranking.size(), numImproved); ++i) {
+      Position position = starts[ranking[i].second];
+      while (std::optional<Position> better = improve(position))
+        position = *better;
+      plans.push_back(at(position));
     }
-    return best;
+    return plans;
   }
 
 private:
+  struct Position {
+    std::vector<size_t> tiles; ///< Indices of choices.
+    Mapping mapping;
+    unsigned depth;
+    bool operator==(const Position &other) const {
+      return tiles == other.tiles && depth == other.depth &&
+             mapping.grid == other.mapping.grid &&
+             mapping.order == other.mapping.order;
+    }
+  };
+
   /// Whether `dim` can be tiled at all, or is none.
   bool isChoice(size_t dim) const {
     return dim == choices.size() || choices[dim].size() > 1;
   }
 
+  /// The loops that cores may share and that may change places.
+  std::vector<unsigned> sharedDims() const {
+    std::vector<unsigned> dims;
+    for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+      if (!problem.dims[dim].reduction && problem.dims[dim].extent > 1 &&
+          problem.dims[dim].kind != TileProblem::Dim::Kind::Whole)
+        dims.push_back(dim);
+    return dims;
+  }
+
+  void findMappings() {
+    std::vector<unsigned> dims = sharedDims();
+    size_t count = problem.dims.size();
+    std::vector<std::vector<int64_t>> grids;
+    std::vector<int64_t> one(count, 1);
+    // The cores along one loop or along two; from many cores to few.
+    for (int64_t cores = target.cores(); cores >= 1; cores /= 2) {
+      if (!target.isRectangle(cores))
+        continue;
+      for (unsigned first : dims) {
+        std::vector<int64_t> grid = one;
+        grid[first] = cores;
+        if (cores <= problem.dims[first].extent)
+          grids.push_back(grid);
+        for (unsigned second : dims)
+          for (int64_t part = 2; part < cores && second > first; ++part)
+            if (cores % part == 0 && part <= problem.dims[first].extent &&
+                cores / part <= problem.dims[second].extent) {
+              grid[first] = part;
+              grid[second] = cores / part;
+              grids.push_back(grid);
+              grid[first] = cores;
+              grid[second] = 1;
+            }
+      }
+    }
+    if (grids.empty())
+      grids.push_back(one);
+    // As they come, and each shared loop inside of the others.
+    std::vector<unsigned> natural;
+    for (bool reduction : {false, true})
+      for (unsigned dim = 0; dim < count; ++dim)
+        if (problem.dims[dim].reduction == reduction)
+          natural.push_back(dim);
+    std::vector<std::vector<unsigned>> orders{natural};
+    for (unsigned inner : dims) {
+      std::vector<unsigned> order;
+      for (unsigned dim : natural) {
+        if (problem.dims[dim].reduction && order.size() < count &&
+            std::find(order.begin(), order.end(), inner) == order.end())
+          order.push_back(inner);
+        if (dim != inner)
+          order.push_back(dim);
+      }
+      if (order.size() < count)
+        order.push_back(inner);
+      if (std::find(orders.begin(), orders.end(), order) == orders.end())
+        orders.push_back(order);
+    }
+    for (const auto &grid : grids)
+      for (const auto &order : orders)
+        mappings.push_back({grid, order});
+  }
+
   /// From whole loops to the first tiles that fit, in steps that cost the least
   /// time for the bytes that they save. Leaves two dimensions whole.
-  std::optional<std::vector<size_t>> descend(size_t whole,
-                                             size_t alsoWhole) const {
-    std::vector<size_t> current;
+  std::optional<Position> descend(const Mapping &mapping, size_t whole,
+                                  size_t alsoWhole) const {
+    Position current{{}, mapping, depth};
     for (const std::vector<int64_t> &list : choices)
-      current.push_back(list.size() - 1);
+      current.tiles.push_back(list.size() - 1);
+    // Each core gets something.
+    for (size_t dim = 0; dim < choices.size(); ++dim)
+      while (current.tiles[dim] > 0 && dim != whole && dim != alsoWhole &&
+             choices[dim][current.tiles[dim]] * (mapping.grid[dim] - 1) >=
+                 problem.dims[dim].extent)
+        --current.tiles[dim];
     TilePlan plan = at(current);
-    while (!evaluator.fits(plan)) {
+    while (!cost.fits(plan)) {
       std::optional<TilePlan> best;
       double bestScore = 0;
       size_t bestDim = 0;
       for (size_t dim = 0; dim < choices.size(); ++dim) {
-        if (current[dim] == 0 || dim == whole || dim == alsoWhole)
+        if (current.tiles[dim] == 0 || dim == whole || dim == alsoWhole)
           continue;
-        std::vector<size_t> next = current;
-        --next[dim];
+        Position next = current;
+        --next.tiles[dim];
         TilePlan candidate = at(next);
-        if (!evaluator.nests(candidate))
+        if (!cost.nests(candidate))
           continue;
-        double score = candidate.cycles * evaluator.excess(candidate);
-        if (evaluator.excess(candidate) >= evaluator.excess(plan))
+        double score = candidate.cycles * cost.excess(candidate);
+        if (cost.excess(candidate) >= cost.excess(plan))
           score *= 4; // It does not help by itself.
         if (!best || score < bestScore) {
           best = candidate;
@@ -341,58 +280,122 @@ private:
       if (!best)
         return std::nullopt;
       plan = *best;
-      --current[bestDim];
+      --current.tiles[bestDim];
     }
     return current;
   }
 
-  TilePlan at(const std::vector<size_t> &indices) const {
-    std::vector<int64_t> tiles;
-    for (size_t dim = 0; dim < indices.size(); ++dim)
-      tiles.push_back(choices[dim][indices[dim]]);
-    return evaluator.evaluate(std::move(tiles));
+  /// The best of all combinations of some sizes of the loops that have most of
+  /// them, for each mapping.
+  std::vector<Position> sampled() const {
+    std::vector<size_t> dims;
+    for (size_t dim = 0; dim < choices.size(); ++dim)
+      if (choices[dim].size() > 1)
+        dims.push_back(dim);
+    std::stable_sort(dims.begin(), dims.end(), [&](size_t a, size_t b) {
+      return choices[a].size() > choices[b].size();
+    });
+    if (dims.size() > 3)
+      dims.resize(3);
+    // Each about twice the one before, from a size that engines like.
+    std::vector<std::vector<size_t>> samples;
+    for (size_t dim : dims) {
+      std::vector<size_t> &list = samples.emplace_back();
+      int64_t last = problem.dims[dim].extent >= 64 ? 7 : 0;
+      for (size_t i = 0; i < choices[dim].size(); ++i)
+        if (choices[dim][i] >= 2 * last || i + 1 == choices[dim].size()) {
+          list.push_back(i);
+          last = choices[dim][i];
+        }
+    }
+    std::vector<Position> result;
+    for (const Mapping &mapping : mappings) {
+      std::optional<Position> best;
+      double bestCycles = 0;
+      Position position{{}, mapping, depth};
+      for (const std::vector<int64_t> &list : choices)
+        position.tiles.push_back(list.size() - 1);
+      auto visit = [&](auto &self, size_t index) -> void {
+        if (index < dims.size()) {
+          for (size_t choice : samples[index]) {
+            position.tiles[dims[index]] = choice;
+            self(self, index + 1);
+          }
+          return;
+        }
+        TilePlan plan = at(position);
+        if (cost.fits(plan) && (!best || plan.cycles < bestCycles)) {
+          best = position;
+          bestCycles = plan.cycles;
+        }
+      };
+      visit(visit, 0);
+      if (best)
+        result.push_back(*best);
+    }
+    return result;
   }
 
-  /// The best plan that differs in one dimension, or in one step of two.
-  std::optional<TilePlan> improve(const TilePlan &current) {
-    std::optional<TilePlan> best;
-    std::vector<size_t> bestPosition;
-    auto offer = [&](const std::vector<size_t> &next) {
+  TilePlan at(const Position &position) const {
+    TilePlan plan;
+    for (size_t dim = 0; dim < position.tiles.size(); ++dim)
+      plan.tiles.push_back(choices[dim][position.tiles[dim]]);
+    plan.grid = position.mapping.grid;
+    // What a core does only once is outermost, so that nothing is loaded again
+    // inside of it.
+    plan.order = position.mapping.order;
+    std::stable_partition(
+        plan.order.begin(), plan.order.end(), [&](unsigned dim) {
+          return !problem.dims[dim].reduction && plan.grid[dim] > 1 &&
+                 plan.tiles[dim] * plan.grid[dim] >= problem.dims[dim].extent;
+        });
+    plan.depth = position.depth;
+    cost.evaluate(plan);
+    return plan;
+  }
+
+  /// The best position that differs in one dimension, in one step of two, or in
+  /// the mapping.
+  std::optional<Position> improve(const Position &current) const {
+    std::optional<Position> best;
+    double limit = at(current).cycles * 0.999;
+    auto offer = [&](const Position &next) {
       TilePlan candidate = at(next);
-      if (!evaluator.fits(candidate))
+      if (!cost.fits(candidate) || candidate.cycles >= limit)
         return;
-      double limit = best ? best->cycles : current.cycles * 0.999;
-      if (candidate.cycles < limit) {
-        best = candidate;
-        bestPosition = next;
-      }
+      limit = candidate.cycles;
+      best = next;
     };
     for (size_t dim = 0; dim < choices.size(); ++dim) {
       for (size_t index = 0; index < choices[dim].size(); ++index) {
-        if (index == position[dim])
-          continue;
-        std::vector<size_t> next = position;
-        next[dim] = index;
-        offer(next);
+        Position next = current;
+        next.tiles[dim] = index;
+        if (index != current.tiles[dim])
+          offer(next);
       }
       for (size_t other = 0; other < choices.size(); ++other) {
-        if (other == dim || position[dim] == 0 ||
-            position[other] + 1 >= choices[other].size())
+        if (other == dim || current.tiles[dim] == 0 ||
+            current.tiles[other] + 1 >= choices[other].size())
           continue;
-        std::vector<size_t> next = position;
-        --next[dim];
-        ++next[other];
+        Position next = current;
+        --next.tiles[dim];
+        ++next.tiles[other];
         offer(next);
       }
     }
-    if (best)
-      position = bestPosition;
+    for (const Mapping &mapping : mappings)
+      offer({current.tiles, mapping, current.depth});
+    for (unsigned other = depth; other <= maxDepth; ++other)
+      offer({current.tiles, current.mapping, other});
     return best;
   }
 
-  const Evaluator &evaluator;
+  const TileProblem &problem;
+  const TargetModel &target;
+  const TileCost &cost;
+  unsigned depth, maxDepth;
   std::vector<std::vector<int64_t>> choices;
-  std::vector<size_t> position;
+  std::vector<Mapping> mappings;
 };
 
 } // namespace
@@ -400,14 +403,19 @@ private:
 Result<TilePlan> tessera::planTiles(const TileProblem &problem,
                                     const TargetModel &target) {
   TESSERA_RETURN_IF_ERROR(problem.check());
+  TileCost cost(problem, target);
+  std::vector<TilePlan> plans = Search(problem, target, cost, 2, 4).run();
+  auto faster = [](const TilePlan &a, const TilePlan &b) {
+    return a.cycles < b.cycles;
+  };
+  if (plans.empty())
+    plans = Search(problem, target, cost, 1, 1).run();
+  if (!plans.empty())
+    return *std::min_element(plans.begin(), plans.end(), faster);
   TilePlan smallest;
   for (unsigned depth : {2u, 1u}) {
-    Evaluator evaluator(problem, target, depth);
-    Search search(problem, evaluator);
-    if (std::optional<TilePlan> plan = search.run())
-      return *plan;
-    smallest = search.smallest();
-    if (evaluator.fits(smallest))
+    smallest = Search(problem, target, cost, depth, depth).smallest();
+    if (cost.fits(smallest))
       return smallest;
   }
   return Status(
@@ -428,8 +436,9 @@ Status tessera::verifyPlan(const TileProblem &problem, const TilePlan &plan,
     return bad("a tile size for each loop is needed");
   for (size_t i = 0; i < plan.tiles.size(); ++i) {
     const TileProblem::Dim &dim = problem.dims[i];
-    if (plan.tiles[i] < 1 || dim.extent % plan.tiles[i] != 0)
-      return bad(fmt::format("tile {} does not divide loop {} of {}",
+    if (plan.tiles[i] < 1 || plan.tiles[i] > dim.extent ||
+        (dim.divides && dim.extent % plan.tiles[i] != 0))
+      return bad(fmt::format("tile {} does not suit loop {} of {}",
                              plan.tiles[i], i, dim.extent));
     if (dim.kind == TileProblem::Dim::Kind::Whole &&
         plan.tiles[i] != dim.extent)
@@ -437,9 +446,31 @@ Status tessera::verifyPlan(const TileProblem &problem, const TilePlan &plan,
     if (dim.kind == TileProblem::Dim::Kind::Unit && plan.tiles[i] != 1)
       return bad(fmt::format("loop {} must have tiles of 1", i));
   }
-  Evaluator evaluator(problem, target, plan.depth);
-  TilePlan again = evaluator.evaluate(plan.tiles);
-  if (!evaluator.fits(again) || again.spmBytes != plan.spmBytes ||
+  if (plan.grid.size() != plan.tiles.size() ||
+      plan.order.size() != plan.tiles.size())
+    return bad("a place in the order and a number of cores for each loop are "
+               "needed");
+  int64_t cores = 1;
+  bool inReductions = false;
+  std::vector<bool> seen(plan.tiles.size());
+  for (unsigned dim : plan.order) {
+    if (dim >= seen.size() || seen[dim])
+      return bad("the order is no permutation");
+    seen[dim] = true;
+    bool reduction = problem.dims[dim].reduction;
+    if (plan.grid[dim] < 1 || (reduction && plan.grid[dim] != 1))
+      return bad(fmt::format("{} cores share loop {}", plan.grid[dim], dim));
+    if (inReductions && !reduction)
+      return bad(fmt::format("loop {} is inside of a reduction", dim));
+    inReductions = reduction;
+    cores *= plan.grid[dim];
+  }
+  if (!target.isRectangle(uint32_t(cores)))
+    return bad(fmt::format("{} cores are no rectangle", cores));
+  TilePlan again = plan;
+  TileCost cost(problem, target);
+  cost.evaluate(again);
+  if (!cost.fits(again) || again.spmBytes != plan.spmBytes ||
       again.accBytes != plan.accBytes)
     return bad(fmt::format("needs {} bytes of SPM and {} of ACC",
                            again.spmBytes, again.accBytes));

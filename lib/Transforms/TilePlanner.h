@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses tile sizes for a loop nest with several operands such that each
-// tile's buffers fit into SPM and ACC, and the estimated time is short. Free of
-// IR: TileProblem.h makes a problem of a dispatch.
+// Chooses tile sizes, order and cores for a loop nest with several operands
+// such that each tile's buffers fit into SPM and ACC, and the estimated time is
+// short. Free of IR: TileProblem.h makes a problem of a dispatch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,19 @@ namespace tessera {
 
 class TileProblem {
 public:
-  /// A loop; the nest's order is the list's, outermost first.
+  /// A loop.
   struct Dim {
     int64_t extent = 1;
     enum class Kind : uint8_t {
-      Free,  ///< Any divisor of the extent.
+      Free,  ///< Any size.
       Whole, ///< Not tiled.
       Unit,  ///< One iteration per tile.
     } kind = Kind::Free;
     /// A reduction: its tiles accumulate into the same outputs.
     bool reduction = false;
+    /// Only sizes that divide the extent. Elsewhere the last tile of a
+    /// reduction is smaller, any other one overlaps with the tile before it.
+    bool divides = false;
   };
 
   /// An extent of a buffer: 1 + sum of |factor| * (tile of dim - 1) over the
@@ -78,8 +81,13 @@ public:
 };
 
 struct TilePlan {
-  /// Iterations of each dimension per tile; divides the extent.
+  /// Iterations of each dimension per tile.
   std::vector<int64_t> tiles;
+  /// Cores that share each dimension; of reductions 1.
+  std::vector<int64_t> grid;
+  /// Dimensions from the outermost loop to the innermost one; reductions come
+  /// after all others.
+  std::vector<unsigned> order;
   /// Copies of the buffers that change from tile to tile: 2 lets the next
   /// tile's loads overlap with this tile's work.
   unsigned depth = 2;

@@ -200,6 +200,9 @@ private:
         nest.problem.dims[loops[loop]].kind = Kind::Unit;
     for (OpOperand *operand : op.getDpsInputOperands())
       if (auto pad = operand->get().getDefiningOp<tensor::PadOp>()) {
+        // Splitting a reduction would cut the padded tile.
+        for (unsigned loop : loops)
+          nest.problem.dims[loop].divides |= nest.problem.dims[loop].reduction;
         AffineMap map = op.getMatchingIndexingMap(operand);
         llvm::SmallBitVector padded = paddedDims(pad);
         for (unsigned result : padded.set_bits())

@@ -4,11 +4,8 @@
 // CHECK-LABEL: tile.kernel @shared
 // CHECK: tile.load
 // CHECK: %[[CORE:.*]] = tile.core_id : index
-// CHECK: %[[CORES:.*]] = tile.num_cores : index
-// CHECK: %[[FIRST:.*]] = arith.muli %[[CORE]], %[[C8:.*]] : index
-// CHECK: %[[LOWER:.*]] = arith.addi %{{.*}}, %[[FIRST]] : index
-// CHECK: %[[STEP:.*]] = arith.muli %[[CORES]], %[[C8]] : index
-// CHECK: scf.for %{{.*}} = %[[LOWER]] to %{{.*}} step %[[STEP]]
+// CHECK: %[[LOWER:.*]] = arith.muli %[[CORE]], %{{.*}} : index
+// CHECK: scf.for %{{.*}} = %[[LOWER]] to %{{.*}} step %c16
 tile.kernel @shared(%x: memref<64xf32, #tile.space<dram>>, %w: memref<8xf32, #tile.space<dram>>, %y: memref<64xf32, #tile.space<dram>>) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
@@ -45,6 +42,30 @@ tile.kernel @carried(%x: memref<64xf32, #tile.space<dram>>, %y: memref<8xf32, #t
     }
   }
   tile.store %sum to %y : memref<8xf32, #tile.space<spm>> to memref<8xf32, #tile.space<dram>>
+  tile.return
+}
+
+// The attribute gives each core a column of tiles; the outer loop stays whole.
+// CHECK-LABEL: tile.kernel @columns
+// CHECK-NOT: cores =
+// CHECK: %[[CORE:.*]] = tile.core_id : index
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c8{{.*}} step %c1
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c64
+tile.kernel @columns(%x: memref<8x64xf32, #tile.space<dram>>, %y: memref<8x64xf32, #tile.space<dram>>) attributes {cores = array<i64: 1, 2>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c64 step %c32 {
+      %xs = memref.subview %x[%i, %j] [1, 32] [1, 1] : memref<8x64xf32, #tile.space<dram>> to memref<1x32xf32, strided<[64, 1], offset: ?>, #tile.space<dram>>
+      %ys = memref.subview %y[%i, %j] [1, 32] [1, 1] : memref<8x64xf32, #tile.space<dram>> to memref<1x32xf32, strided<[64, 1], offset: ?>, #tile.space<dram>>
+      %t = tile.alloc {depth = 2} : memref<1x32xf32, #tile.space<spm>>
+      tile.load %xs to %t : memref<1x32xf32, strided<[64, 1], offset: ?>, #tile.space<dram>> to memref<1x32xf32, #tile.space<spm>>
+      tile.store %t to %ys : memref<1x32xf32, #tile.space<spm>> to memref<1x32xf32, strided<[64, 1], offset: ?>, #tile.space<dram>>
+    }
+  }
   tile.return
 }
 

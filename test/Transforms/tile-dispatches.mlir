@@ -27,7 +27,7 @@ func.func @matmul(%x: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %bias: t
 // TINY-LABEL: func.func @batch
 // TINY: linalg.generic {{.*}} outs(%{{.*}} : tensor<1x8x8xf32>)
 // SERVER-LABEL: func.func @batch
-// SERVER: linalg.generic {{.*}} outs(%{{.*}} : tensor<1x8x8xf32>)
+// SERVER: linalg.generic {{.*}} outs(%{{.*}} : tensor<1x{{[48]}}x8xf32>)
 func.func @batch(%x: tensor<4x8x8xf32>, %w: tensor<4x8x8xf32>) -> tensor<4x8x8xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<4x8x8xf32>
@@ -60,4 +60,24 @@ func.func @padded(%x: tensor<1x8x128x128xf32>, %w: tensor<8x8x3x3xf32>) -> tenso
   %c = linalg.conv_2d_nchw_fchw {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
       ins(%p, %w : tensor<1x8x130x130xf32>, tensor<8x8x3x3xf32>) outs(%f : tensor<1x8x128x128xf32>) -> tensor<1x8x128x128xf32>
   return %c : tensor<1x8x128x128xf32>
+}
+
+// -----
+
+// No size divides these extents: the last tiles of the parallel loops start
+// earlier, the rest of the reduction goes on from the loop's sum.
+// TINY-LABEL: func.func @primes
+// TINY: scf.for
+// TINY: arith.minsi
+// TINY: %[[SUM:.*]] = scf.for
+// TINY: linalg.generic {{.*}} "reduction"]{{.*}} outs(%{{.*}} : tensor<[[M:[0-9]+]]x[[N:[0-9]+]]xf32>)
+// TINY: linalg.generic {{.*}} "reduction"]{{.*}} outs(%[[SUM]] : tensor<[[M]]x[[N]]xf32>)
+// TINY-NOT: tensor<?
+// SERVER-LABEL: func.func @primes
+func.func @primes(%x: tensor<127x1021xf32>, %w: tensor<1021x509xf32>) -> tensor<127x509xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<127x509xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<127x509xf32>) -> tensor<127x509xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<127x1021xf32>, tensor<1021x509xf32>) outs(%f : tensor<127x509xf32>) -> tensor<127x509xf32>
+  return %m : tensor<127x509xf32>
 }

@@ -82,8 +82,12 @@ def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp">
     sizes such that everything a tile needs fits into SPM and ACC, twice where
     loads are to overlap with work. The last operation is tiled with
     `scf::tileConsumerAndFuseProducersUsingSCF`, so that its producers run on
-    the same tile; then the reduction dimensions of the contraction. Tile sizes
-    divide the extents, so all shapes stay static.
+    the same tile; then the reduction dimensions of the contraction. All shapes
+    stay static where a tile size does not divide an extent: the last tile of a
+    parallel loop starts earlier and computes a part of its neighbour again, the
+    rest of a reduction becomes an operation of its own behind the loop. The
+    planner also orders the parallel loops and says how many cores share each of
+    them (attribute `cores`).
 
     A dispatch in which nothing fits loses its paddings and producers to
     dispatches of their own; what is left and still cannot fit is an error that
@@ -132,12 +136,16 @@ def ConvertToTilePass : Pass<"tessera-convert-to-tile", "::mlir::ModuleOp"> {
 }
 
 def SplitCoresPass : Pass<"tessera-split-cores", "::mlir::ModuleOp"> {
-  let summary = "Share a kernel's outer loop among the cores";
+  let summary = "Share a kernel's outer loops among the cores";
   let description = [{
-    If a kernel is one loop whose iterations store to places of their own and
-    carry nothing in local buffers, its iterations are dealt out to the cores in
-    turn, and its dispatches get a rectangle of cores, at most one for each
-    iteration. Each core does what comes before the loop for itself.
+    The loops around all of a kernel's work whose iterations store to places of
+    their own and carry nothing in local buffers are shared: for each of them the
+    kernel's attribute `cores` says among how many cores its iterations are dealt
+    out in turn; without the attribute the outermost loop gets as many as there
+    are. The kernel's dispatches get a rectangle of cores. Each core does what
+    comes before a loop for itself.
+
+    With two cores
 
     ```mlir
     scf.for %i = %c0 to %c64 step %c8 {...}
@@ -145,10 +153,8 @@ def SplitCoresPass : Pass<"tessera-split-cores", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     %core = tile.core_id : index
-    %cores = tile.num_cores : index
     %lower = arith.muli %core, %c8 : index
-    %step = arith.muli %cores, %c8 : index
-    scf.for %i = %lower to %c64 step %step {...}
+    scf.for %i = %lower to %c64 step %c16 {...}
     ```
   }];
   let options = [

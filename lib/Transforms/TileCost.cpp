@@ -1,0 +1,232 @@
+//===- TileCost.cpp - What a plan needs and costs -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileCost.h"
+#include <algorithm>
+#include <cstdlib>
+
+using namespace tessera;
+using Memory = TileProblem::Memory;
+using Traffic = TileProblem::Traffic;
+
+TileCost::TileCost(const TileProblem &problem, const TargetModel &target)
+    : problem(problem), target(target) {
+  for (const TileProblem::Buffer &buffer : problem.buffers) {
+    uint64_t &mask = dependences.emplace_back(0);
+    for (const TileProblem::Extent &extent : buffer.extents)
+      for (const auto &term : extent.terms)
+        if (term.factor != 0)
+          mask |= uint64_t(1) << term.dim;
+  }
+}
+
+void TileCost::evaluate(TilePlan &plan) const {
+  countBytes(plan);
+  plan.cycles = cycles(plan);
+}
+
+bool TileCost::fits(const TilePlan &plan) const {
+  return plan.spmBytes <= target.spmBytes() &&
+         plan.accBytes <= target.accBytes() && nests(plan);
+}
+
+bool TileCost::nests(const TilePlan &plan) const {
+  unsigned count = 0;
+  for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+    count += plan.isTiled(problem, dim);
+  return count <= target.maxLoops();
+}
+
+double TileCost::excess(const TilePlan &plan) const {
+  return std::max({1.0, double(plan.spmBytes) / double(target.spmBytes()),
+                   double(plan.accBytes) / double(target.accBytes())});
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+int64_t TileCost::trips(const TilePlan &plan, unsigned dim) const {
+  return (problem.dims[dim].extent + plan.tiles[dim] - 1) / plan.tiles[dim];
+}
+
+int64_t TileCost::tripsOfCore(const TilePlan &plan, unsigned dim) const {
+  int64_t cores = plan.grid[dim];
+  return (trips(plan, dim) + cores - 1) / cores;
+}
+
+int64_t TileCost::tileExtent(const TilePlan &plan,
+                             const TileProblem::Extent &extent) const {
+  if (extent.terms.empty())
+    return extent.whole;
+  int64_t size = 1;
+  for (const auto &term : extent.terms)
+    size += std::abs(term.factor) * (plan.tiles[term.dim] - 1);
+  return size;
+}
+
+/// Whether a loaded buffer exists for the rest of a reduction too.
+bool TileCost::hasParts(const TilePlan &plan, size_t buffer) const {
+  if (problem.buffers[buffer].traffic != Traffic::Load)
+    return false;
+  for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+    if (problem.dims[dim].reduction && dependsOn(buffer, dim) &&
+        problem.dims[dim].extent % plan.tiles[dim] != 0)
+      return true;
+  return false;
+}
+
+/// The tiles for which a loaded buffer exists: what is left of a reduction has
+/// buffers of its own.
+std::vector<TilePlan> TileCost::parts(const TilePlan &plan,
+                                      size_t buffer) const {
+  std::vector<TilePlan> result{plan};
+  for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
+    int64_t rest = problem.dims[dim].extent % plan.tiles[dim];
+    if (problem.buffers[buffer].traffic != Traffic::Load ||
+        !problem.dims[dim].reduction || rest == 0 || !dependsOn(buffer, dim))
+      continue;
+    for (size_t i = 0, count = result.size(); i < count; ++i) {
+      result.push_back(result[i]);
+      result.back().tiles[dim] = rest;
+    }
+  }
+  return result;
+}
+
+/// Whether the buffer is another one from tile to tile: a loaded one if what it
+/// holds changes, any other one if there is a loop outside.
+bool TileCost::changes(const TilePlan &plan, size_t buffer) const {
+  bool isLoaded = problem.buffers[buffer].traffic == Traffic::Load;
+  for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+    if (plan.isTiled(problem, dim) &&
+        (isLoaded ? dependsOn(buffer, dim) : !problem.dims[dim].reduction))
+      return true;
+  return false;
+}
+
+void TileCost::countBytes(TilePlan &plan) const {
+  plan.spmBytes = plan.accBytes = 0;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const TileProblem::Buffer &buffer = problem.buffers[i];
+    uint64_t slots = changes(plan, i) ? plan.depth : 1, bytes = 0;
+    auto add = [&](const TilePlan &part) {
+      uint64_t size = buffer.elementBytes;
+      for (const TileProblem::Extent &extent : buffer.extents)
+        size *= uint64_t(tileExtent(part, extent));
+      bytes += target.allocatedBytes(size) * slots;
+    };
+    if (hasParts(plan, i))
+      for (const TilePlan &part : parts(plan, i))
+        add(part);
+    else
+      add(plan);
+    (buffer.memory == Memory::Spm ? plan.spmBytes : plan.accBytes) += bytes;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Cycles
+//===----------------------------------------------------------------------===//
+
+/// How often the busiest core moves the buffer: once per iteration of the loops
+/// down to the innermost one that changes it, even if that runs once only.
+double TileCost::moves(const TilePlan &plan, size_t buffer) const {
+  double count = 1, sinceChange = 1;
+  for (unsigned dim : plan.order) {
+    sinceChange *= double(tripsOfCore(plan, dim));
+    if (plan.isTiled(problem, dim) && dependsOn(buffer, dim)) {
+      count *= sinceChange;
+      sinceChange = 1;
+    }
+  }
+  return count;
+}
+
+double TileCost::transfer(const TilePlan &plan, size_t buffer,
+                          unsigned cores) const {
+  const auto &extents = problem.buffers[buffer].extents;
+  uint64_t rows = 1, run = problem.buffers[buffer].elementBytes;
+  // Cores that want other parts of the same rows; bytes between rows.
+  uint64_t beside = 1, stride = 0, inner = run;
+  bool contiguous = true;
+  for (size_t i = extents.size(); i-- > 0;) {
+    uint64_t size = uint64_t(tileExtent(plan, extents[i]));
+    if (contiguous)
+      for (const auto &term : extents[i].terms)
+        beside *= uint64_t(plan.grid[term.dim]);
+    (contiguous ? run : rows) *= size;
+    if (!contiguous && stride == 0 && size > 1)
+      stride = inner;
+    inner *= uint64_t(extents[i].whole);
+    contiguous = contiguous && int64_t(size) == extents[i].whole;
+  }
+  return target.transferCycles({rows, run, stride, beside}, cores);
+}
+
+uint64_t TileCost::product(const TilePlan &plan,
+                           const std::vector<unsigned> &dims) const {
+  uint64_t result = 1;
+  for (unsigned dim : dims)
+    result *= uint64_t(plan.tiles[dim]);
+  return result;
+}
+
+double TileCost::cycles(const TilePlan &plan) const {
+  double outputTiles = 1, allTiles = 1;
+  unsigned cores = 1;
+  for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
+    allTiles *= double(tripsOfCore(plan, dim));
+    if (!problem.dims[dim].reduction)
+      outputTiles *= double(tripsOfCore(plan, dim));
+    cores *= unsigned(std::min<int64_t>(plan.grid[dim], trips(plan, dim)));
+  }
+  double load = 0, store = 0, firstLoad = 0, lastStore = 0;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    Traffic traffic = problem.buffers[i].traffic;
+    if (traffic == Traffic::None)
+      continue;
+    double once = transfer(plan, i, cores);
+    (traffic == Traffic::Load ? load : store) += once * moves(plan, i);
+    (traffic == Traffic::Load ? firstLoad : lastStore) += once;
+  }
+  double matrix = 0, vector = 0, lastMatrix = 0, lastVector = 0;
+  for (const TileProblem::Work &step : problem.work) {
+    bool perReductionTile = false;
+    for (const std::vector<unsigned> *list : {&step.k, &step.points})
+      for (unsigned dim : *list)
+        perReductionTile |= problem.dims[dim].reduction;
+    double count = perReductionTile ? allTiles : outputTiles;
+    double once =
+        step.matrix
+            ? target.matrixCycles(step.format, product(plan, step.m),
+                                  product(plan, step.k), product(plan, step.n))
+            : target.vectorCycles(product(plan, step.points), step.aluOps,
+                                  step.sfuOps, step.inputs);
+    (step.matrix ? matrix : vector) += count * once;
+    (step.matrix ? lastMatrix : lastVector) += once;
+    if (step.matrix) // Through the array, after the last of them.
+      lastMatrix += target.matrixLatency(step.format);
+  }
+  double latency = target.transferLatency();
+  if (plan.depth < 2) // Nothing overlaps.
+    return load + matrix + vector + store +
+           allTiles * (latency + target.tileOverhead()) + latency;
+  // Every engine is busy for its part; a buffer comes back to the load engine
+  // when it was filled, after the latency, and used.
+  double turn = latency + load / allTiles + (matrix + vector) / allTiles;
+  double outputTurn = (matrix + vector + store) / outputTiles + latency;
+  double pipeline = std::max(
+      {matrix, vector, load - firstLoad + lastMatrix, store - lastStore,
+       load + store - firstLoad - lastStore, allTiles * target.tileOverhead(),
+       (allTiles - 1) * turn / plan.depth + lastMatrix,
+       (outputTiles - 1) * outputTurn / plan.depth});
+  double drain = lastStore + latency + (matrix > 0 ? lastVector : 0);
+  if (matrix > 0 && pipeline == matrix)
+    drain += lastMatrix - matrix / allTiles;
+  return latency + firstLoad + pipeline + drain;
+}

@@ -1,0 +1,61 @@
+//===- TileCost.h - What a plan needs and costs ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Closed forms of docs/timing.md for the kernel that a plan becomes. Free of
+// IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TRANSFORMS_TILECOST_H
+#define TESSERA_LIB_TRANSFORMS_TILECOST_H
+
+#include "TilePlanner.h"
+
+namespace tessera {
+
+/// Computes bytes and cycles of plans of one problem.
+class TileCost {
+public:
+  TileCost(const TileProblem &problem, const TargetModel &target);
+
+  /// Fills in what tiles, order, grid and depth of `plan` lead to.
+  void evaluate(TilePlan &plan) const;
+
+  /// Whether memories and loops suffice.
+  bool fits(const TilePlan &plan) const;
+  /// Whether the hardware can nest as many loops.
+  bool nests(const TilePlan &plan) const;
+  /// How far a plan is beyond the capacities; 1 if it fits.
+  double excess(const TilePlan &plan) const;
+
+private:
+  /// The tiles along `dim`, of all cores or of the busiest one.
+  int64_t trips(const TilePlan &plan, unsigned dim) const;
+  int64_t tripsOfCore(const TilePlan &plan, unsigned dim) const;
+  int64_t tileExtent(const TilePlan &plan,
+                     const TileProblem::Extent &extent) const;
+  bool dependsOn(size_t buffer, unsigned dim) const {
+    return dependences[buffer] >> dim & 1;
+  }
+  bool hasParts(const TilePlan &plan, size_t buffer) const;
+  std::vector<TilePlan> parts(const TilePlan &plan, size_t buffer) const;
+  bool changes(const TilePlan &plan, size_t buffer) const;
+  double moves(const TilePlan &plan, size_t buffer) const;
+  double transfer(const TilePlan &plan, size_t buffer, unsigned cores) const;
+  uint64_t product(const TilePlan &plan,
+                   const std::vector<unsigned> &dims) const;
+  void countBytes(TilePlan &plan) const;
+  double cycles(const TilePlan &plan) const;
+
+  const TileProblem &problem;
+  const TargetModel &target;
+  std::vector<uint64_t> dependences; ///< Of each buffer: a bit for each loop.
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TRANSFORMS_TILECOST_H
