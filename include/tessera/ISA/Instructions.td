@@ -280,11 +280,12 @@ def MMA : Inst<"mma", 0x60, MatrixGroup, "mx", 2, [
     Field<"m_dims", DimMask, 23, "which dimensions of a are M; the rest are K">,
     Field<"n_dims", DimMask, 29, "which dimensions of b are N; the rest are K">,
     Field<"accumulate", AccumulateKind, 35, "no: overwrite; yes: add; reg: add if ra != 0">,
-    Field<"ra", ScalarReg, 37, "read when pushed, if accumulate = reg">]> {
+    Field<"ra", ScalarReg, 37, "read when pushed, if accumulate = reg">,
+    Field<"keep_b", Flag, 42, "use the block of b that is loaded already">]> {
   let Summary = "Matrix multiply (and accumulate).";
-  let Semantics = "M, N and K are the row-major flattenings of their dimensions. For each m, n: v = accumulate ? acc[m,n] : 0; for k ascending: v = fma(a[m,k], b[k,n], v); acc[m,n] = v. Floats accumulate in f32, integers in wrapping i32. acc has M·N elements in that order. b is taken as N×K (loaded by side shift) when its last dimension of extent > 1 is a K dimension.";
+  let Semantics = "M, N and K are the row-major flattenings of their dimensions. For each m, n: v = accumulate ? acc[m,n] : 0; for k ascending: v = fma(a[m,k], b[k,n], v); acc[m,n] = v. Floats accumulate in f32, integers in wrapping i32. acc has M·N elements in that order. b is taken as N×K (loaded by side shift) when its last dimension of extent > 1 is a K dimension. With keep_b nothing of b is read: the previous mma of the queue, of one block as well, had the same b and n_dims, and the values that it read are used again.";
   let Timing = "See the section on matrix timing.";
-  let Faults = "IllegalDescriptor (spaces, formats without a rate in the architecture, K of a and b differ, acc not M·N), SpmOutOfBounds, AccOutOfBounds.";
+  let Faults = "IllegalDescriptor (spaces, formats without a rate in the architecture, K of a and b differ, acc not M·N; keep_b without that block), SpmOutOfBounds, AccOutOfBounds.";
 }
 
 //===-- Vector engine -----------------------------------------------------===//

@@ -114,6 +114,7 @@ struct QueueEntry {
   uint8_t maskA = 0, maskB = 0; ///< mma: M, N dimensions; map: reduced ones.
   isa::Reduce reduce = isa::Reduce::None;
   bool accumulate = false, posted = false;
+  bool keepWeights = false; ///< mma: keep_b.
   RemoteSignal remote;
 
   /// Passes through the queue without work for the engine.

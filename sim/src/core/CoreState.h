@@ -54,7 +54,7 @@ template <typename A> void CoreTask::serialize(A &ar) {
 
 template <typename A> void QueueEntry::serialize(A &ar) {
   fields(ar, opcode, pc, visible, waits, signals, operands, value, maskA, maskB,
-         reduce, accumulate, posted, remote);
+         reduce, accumulate, posted, keepWeights, remote);
 }
 
 template <typename A> void Core::serialize(A &ar) {

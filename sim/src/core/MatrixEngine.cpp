@@ -22,8 +22,9 @@ MatrixEngine::MatrixEngine(Core &core) : QueueEngine(core, Engine::Matrix) {}
 void MatrixEngine::reset() {
   resetQueue();
   operations.clear();
-  chained = false;
-  lastBlockStart = streamEnd = 0;
+  chained = holds = false;
+  held.clear();
+  lastSwap = streamEnd = 0;
   finishAt = never;
 }
 
@@ -120,6 +121,10 @@ FaultCause MatrixEngine::check(const QueueEntry &entry, Plan &plan,
   }
   plan.blocksK = ceilDiv(plan.k, blockRows);
   plan.blocksN = ceilDiv(plan.n, columns);
+  address = b.base;
+  if (entry.keepWeights && (plan.blocksK * plan.blocksN != 1 || !holds ||
+                            !(heldOperand == b) || heldDims != entry.maskB))
+    return FaultCause::IllegalDescriptor;
   return FaultCause::None;
 }
 
@@ -150,11 +155,12 @@ void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
   operation.stream = plan.stream;
   operation.written.assign(plan.blocksN, 0);
   account.wait(StallCause::FillDrain, now);
+  Cycle lastStart = now;
   for (uint64_t n = 0; n < plan.blocksN; ++n) {
     for (uint64_t k = 0; k < plan.blocksK; ++k) {
-      Cycle loaded = now + plan.load;
-      if (chained)
-        loaded = std::max(loaded, lastBlockStart + plan.load);
+      Cycle loaded = now + (entry.keepWeights ? 0 : plan.load);
+      if (chained && !entry.keepWeights)
+        loaded = std::max(loaded, lastSwap + plan.load);
       Cycle start = std::max(loaded, chained ? streamEnd : 0);
       account.charge(StallCause::WeightLoad, start);
       if (k > 0)
@@ -164,7 +170,9 @@ void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
       account.charge(StallCause::FillDrain, start);
       account.charge(StallCause::Busy, start + plan.stream);
       chained = true;
-      lastBlockStart = start;
+      lastStart = start;
+      if (!entry.keepWeights)
+        lastSwap = start;
       streamEnd = start + plan.stream;
       operation.written[n] = start;
     }
@@ -173,8 +181,9 @@ void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
       streamEnd + matrix.rows + matrix.cols - 2 + matrix.fillLatency;
   if (!operations.empty()) // a slower predecessor cannot be overtaken
     operation.ready = std::max(operation.ready, operations.back().ready);
-  // The next mma's weights can load from here on; its waits are taken then.
-  nextStart = lastBlockStart;
+  // The next mma's weights can load from here on; its waits are taken then. A
+  // kept block leaves the place for the next one's free.
+  nextStart = entry.keepWeights ? now : lastStart;
 }
 
 void MatrixEngine::gatherAccumulator(const isa::Descriptor &acc,
@@ -211,8 +220,9 @@ void MatrixEngine::compute(const QueueEntry &entry, const Plan &plan,
   const isa::Descriptor &a = entry.operands[1], &b = entry.operands[2];
   unsigned all = (1u << b.rank) - 1;
   std::vector<uint32_t> left = gatherLanes(core.spm.data(), a, entry.maskA);
-  std::vector<uint32_t> right =
-      gatherLanes(core.spm.data(), b, all & ~unsigned(entry.maskB));
+  if (!entry.keepWeights)
+    held = gatherLanes(core.spm.data(), b, all & ~unsigned(entry.maskB));
+  const std::vector<uint32_t> &right = held;
   std::vector<uint32_t> sums(plan.m * plan.n);
   operation.data.resize(sums.size() * 4);
   auto *bytes = operation.data.data();
@@ -222,7 +232,7 @@ void MatrixEngine::compute(const QueueEntry &entry, const Plan &plan,
   }
   MatrixShape shape{plan.m, plan.n, plan.k};
   if (isFloat(a.format)) {
-    auto floats = [](std::vector<uint32_t> &bits) {
+    auto floats = [](const std::vector<uint32_t> &bits) {
       std::vector<float> values(bits.size());
       std::memcpy(values.data(), bits.data(), bits.size() * 4);
       return values;
@@ -252,7 +262,8 @@ bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
   }
   if (Checker *checker = core.services.checker) {
     checker->read(core, kind, entry.operands[1]);
-    checker->read(core, kind, entry.operands[2]);
+    if (!entry.keepWeights)
+      checker->read(core, kind, entry.operands[2]);
     if (entry.accumulate)
       checker->read(core, kind, entry.operands[0]);
     checker->write(core, kind, entry.operands[0]);
@@ -260,10 +271,14 @@ bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
   if (!core.services.options.timingOnly)
     compute(entry, plan, operation);
   schedule(entry, plan, operation, now);
+  holds = plan.blocksK * plan.blocksN == 1;
+  heldOperand = entry.operands[2];
+  heldDims = entry.maskB;
   core.counters.macs[size_t(entry.operands[1].format)] +=
       plan.m * plan.n * plan.k;
   core.countRead(entry.operands[1]);
-  core.countRead(entry.operands[2]);
+  if (!entry.keepWeights)
+    core.countRead(entry.operands[2]);
   if (entry.accumulate)
     core.countRead(entry.operands[0]);
   operations.push_back(std::move(operation));

@@ -28,7 +28,8 @@ public:
 
   template <typename A> void serialize(A &ar) {
     serializeQueue(ar);
-    fields(ar, operations, chained, lastBlockStart, streamEnd, finishAt);
+    fields(ar, operations, chained, lastSwap, streamEnd, finishAt, held,
+           heldOperand, heldDims, holds);
   }
 
 protected:
@@ -76,8 +77,15 @@ private:
   void scheduleFinish();
 
   std::deque<Operation> operations; ///< Started and not complete, oldest first.
-  bool chained = false;             ///< lastBlockStart and streamEnd are valid.
-  Cycle lastBlockStart = 0, streamEnd = 0;
+  bool chained = false;             ///< lastSwap and streamEnd are valid.
+  Cycle lastSwap = 0; ///< The last block's start that brought new weights.
+  Cycle streamEnd = 0;
+  /// The one block that is loaded, as a later `keep_b` may use it: its operand
+  /// and its values, K × N.
+  bool holds = false;
+  isa::Descriptor heldOperand;
+  uint8_t heldDims = 0;
+  std::vector<uint32_t> held;
   Cycle finishAt = never;
 };
 

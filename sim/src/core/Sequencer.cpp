@@ -493,6 +493,7 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
     entry.maskA = uint8_t(inst.get(isa::mma::m_dims));
     entry.maskB = uint8_t(inst.get(isa::mma::n_dims));
     entry.accumulate = flag(isa::mma::accumulate, isa::mma::ra);
+    entry.keepWeights = inst.get(isa::mma::keep_b) != 0;
     break;
   case Opcode::MAP:
     entry.operands = {td(isa::map::out0), td(isa::map::out1),

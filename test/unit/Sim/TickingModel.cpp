@@ -102,28 +102,51 @@ private:
     return true;
   }
 
+  bool weightsReady() const {
+    const Block &b = blocks[next];
+    if (jobs[b.job].keepWeights)
+      return b.job < taken;
+    return shadow == int(next) && shadowCycles == loadCycles(b.job);
+  }
+
   void tick() {
     writeAccumulators();
     // The weights in the shadow registers are swapped in, and rows follow.
-    if (next < blocks.size() && shadow == int(next) &&
-        shadowCycles == loadCycles(blocks[next].job) && streaming < 0 &&
+    if (next < blocks.size() && weightsReady() && streaming < 0 &&
         accumulatorsReady(blocks[next])) {
       streaming = int(next);
       beat = 0;
       blocks[next].started = true;
-      shadow = -1;
+      if (!jobs[blocks[next].job].keepWeights)
+        shadow = -1;
       ++next;
     }
-    // The next instruction is taken once its predecessor's last block runs.
-    if (taken < jobs.size() && jobs[taken].visible <= now &&
-        (taken == 0 || (next > 0 && blocks[next - 1].job + 1 == taken &&
-                        blocks[next - 1].lastOfJob))) {
+    // The next instruction is taken once its predecessor's last block runs, or
+    // with a predecessor that needs no weights.
+    while (
+        taken < jobs.size() && jobs[taken].visible <= now &&
+        (taken == 0 || jobs[taken - 1].keepWeights ||
+         (next > 0 && blocks[next - 1].job + 1 >= taken &&
+          (blocks[next - 1].job + 1 > taken || blocks[next - 1].lastOfJob)))) {
       spans[taken].begin = now;
       ++taken;
     }
-    if (shadow < 0 && next < blocks.size() && blocks[next].job < taken) {
-      shadow = int(next);
+    // The first block to come that needs weights may load them.
+    size_t wanted = next;
+    while (wanted < blocks.size() && jobs[blocks[wanted].job].keepWeights)
+      ++wanted;
+    if (shadow < 0 && wanted < blocks.size() && blocks[wanted].job < taken) {
+      shadow = int(wanted);
       shadowCycles = 0;
+    }
+    // What was taken in this cycle and needs no weights may start in it.
+    if (streaming < 0 && next < blocks.size() &&
+        jobs[blocks[next].job].keepWeights && weightsReady() &&
+        accumulatorsReady(blocks[next])) {
+      streaming = int(next);
+      beat = 0;
+      blocks[next].started = true;
+      ++next;
     }
     if (shadow >= 0 && shadowCycles < loadCycles(blocks[size_t(shadow)].job))
       ++shadowCycles;

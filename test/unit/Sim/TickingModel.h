@@ -24,7 +24,8 @@ struct MatrixJob {
   NumericFormat format = NumericFormat::BF16;
   uint32_t m = 1, k = 1, n = 1;
   bool byColumn = false, accumulate = false;
-  uint32_t accBase = 0; ///< Bytes; the accumulator is dense, row-major.
+  bool keepWeights = false; ///< Of one block, as its predecessor.
+  uint32_t accBase = 0;     ///< Bytes; the accumulator is dense, row-major.
 };
 /// When each is taken and when it completes.
 std::vector<Span> tickMatrix(const Architecture &arch,

@@ -42,6 +42,7 @@ static void compareMatrix(const Architecture &arch, std::vector<MatrixJob> jobs,
     places.push_back(uint32_t(k.program.size()));
     jobs[i].visible = k.program.size() + 1;
     k.mma(t, t + 1, t + 2, j.accumulate, {}, {}, j.byColumn);
+    k.program.back().fields[isa::mma::keep_b] = j.keepWeights;
   }
   k.halt();
   DeviceOptions options = Machine::smallHost();
@@ -81,6 +82,32 @@ TEST(Ticking, MatrixOneProduct) {
                                     std::to_string(columns) + " fill " +
                                     std::to_string(fill));
       }
+}
+
+TEST(Ticking, MatrixKeptWeights) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    Architecture arch = machine();
+    arch.matrix.fillLatency = 1 + uint32_t(random.below(3));
+    std::vector<MatrixJob> jobs;
+    for (unsigned i = 0, count = 2 + unsigned(random.below(7)); i < count;
+         ++i) {
+      MatrixJob j;
+      bool keeps =
+          i > 0 && random.below(2) && jobs.back().k <= 8 && jobs.back().n <= 8;
+      j.k = keeps ? jobs.back().k : 1 + uint32_t(random.below(10));
+      j.n = keeps ? jobs.back().n : 1 + uint32_t(random.below(10));
+      j.m = 1 + uint32_t(random.below(12));
+      j.keepWeights = keeps;
+      j.accumulate = random.below(2);
+      j.accBase = uint32_t(random.below(3)) * 4096;
+      j.visible = random.below(4) ? 0 : random.below(40);
+      jobs.push_back(j);
+    }
+    compareMatrix(arch, jobs, "seed " + std::to_string(seed));
+    if (HasFailure())
+      return;
+  }
 }
 
 TEST(Ticking, MatrixRandomSequences) {
