@@ -27,7 +27,8 @@ std::optional<NumericFormat> tessera::elementFormatOf(Type type) {
     return NumericFormat::F8E4M3FN;
   if (llvm::isa<Float8E5M2Type>(type))
     return NumericFormat::F8E5M2;
-  if (type.isUnsignedInteger(8))
+  // A boolean is a byte that holds 0 or 1.
+  if (type.isUnsignedInteger(8) || type.isInteger(1))
     return NumericFormat::U8;
   if (type.isInteger(8))
     return NumericFormat::I8;
@@ -56,7 +57,8 @@ private:
   LogicalResult selectCompare(arith::CmpFOp op);
   LogicalResult selectCompare(arith::CmpIOp op);
 
-  /// The register that holds `value`; constants are made on first use.
+  /// The register that holds `value`. A constant costs no time and is made
+  /// for each operation that uses it, so that it occupies no register between.
   unsigned use(Value value);
   /// A register for `value`, in which it stays until its last use.
   unsigned define(Value value);
@@ -89,6 +91,23 @@ private:
   void simple(Operation &op, LaneOpcode opcode);
   /// The value of `bits` sign-extended bits of `source` in `dst`.
   void signExtend(unsigned dst, unsigned source, unsigned bits);
+  /// The low `bits` of `source` in `dst`: a boolean, or sign-extended.
+  void truncate(unsigned dst, unsigned source, unsigned bits) {
+    if (bits == 1)
+      append(LaneOpcode::ANDI, dst, {source, constant(1)});
+    else
+      signExtend(dst, source, bits);
+  }
+  /// A register with the unsigned value of an integer.
+  unsigned zeroExtended(Value value) {
+    unsigned reg = use(value), bits = value.getType().getIntOrFloatBitWidth();
+    if (bits == 32 || bits == 1)
+      return reg;
+    unsigned mask = constant((uint64_t(1) << bits) - 1);
+    unsigned result = temporary();
+    append(LaneOpcode::ANDI, result, {reg, mask});
+    return result;
+  }
   void releaseAfter(Operation &op);
   /// Results of narrow float types are rounded after each operation.
   void roundTo(Type type, unsigned reg);
@@ -149,9 +168,7 @@ unsigned LaneProgramBuilder::use(Value value) {
     fail("uses a value that is neither computed in the body nor a constant");
     return 0;
   }
-  unsigned reg = define(value);
-  append(LaneOpcode::CONST, reg, {}, laneBits(constantValue));
-  return reg;
+  return constant(laneBits(constantValue));
 }
 
 void LaneProgramBuilder::roundTo(Type type, unsigned reg) {
@@ -229,17 +246,22 @@ static std::optional<LaneOpcode> lookupSimple(Operation &op) {
 /// Integer operations that are right on 32 bits, and on booleans held as 0
 /// and 1.
 static std::optional<LaneOpcode> lookupInteger(Operation &op) {
-  bool isBool =
-      op.getNumResults() == 1 && op.getResult(0).getType().isInteger(1);
-  std::optional<LaneOpcode> bitwise =
-      llvm::TypeSwitch<Operation *, std::optional<LaneOpcode>>(&op)
-          .Case<arith::AndIOp>([](auto) { return LaneOpcode::ANDI; })
-          .Case<arith::OrIOp>([](auto) { return LaneOpcode::ORI; })
-          .Case<arith::XOrIOp>([](auto) { return LaneOpcode::XORI; })
-          .Default([](auto) { return std::nullopt; });
-  if (bitwise || isBool)
-    return bitwise;
-  return llvm::TypeSwitch<Operation *, std::optional<LaneOpcode>>(&op)
+  using Found = std::optional<LaneOpcode>;
+  if (op.getNumResults() != 1)
+    return std::nullopt;
+  if (op.getResult(0).getType().isInteger(1))
+    return llvm::TypeSwitch<Operation *, Found>(&op)
+        .Case<arith::AndIOp, arith::MulIOp, arith::MinUIOp, arith::MaxSIOp>(
+            [](auto) { return LaneOpcode::ANDI; })
+        .Case<arith::OrIOp, arith::MaxUIOp, arith::MinSIOp>(
+            [](auto) { return LaneOpcode::ORI; })
+        .Case<arith::XOrIOp, arith::AddIOp, arith::SubIOp>(
+            [](auto) { return LaneOpcode::XORI; })
+        .Default([](auto) { return std::nullopt; });
+  return llvm::TypeSwitch<Operation *, Found>(&op)
+      .Case<arith::AndIOp>([](auto) { return LaneOpcode::ANDI; })
+      .Case<arith::OrIOp>([](auto) { return LaneOpcode::ORI; })
+      .Case<arith::XOrIOp>([](auto) { return LaneOpcode::XORI; })
       .Case<arith::AddIOp>([](auto) { return LaneOpcode::ADDI; })
       .Case<arith::SubIOp>([](auto) { return LaneOpcode::SUBI; })
       .Case<arith::MulIOp>([](auto) { return LaneOpcode::MULI; })
@@ -251,6 +273,12 @@ static std::optional<LaneOpcode> lookupInteger(Operation &op) {
       .Case<arith::DivSIOp>([](auto) { return LaneOpcode::DIVI; })
       .Case<arith::RemSIOp>([](auto) { return LaneOpcode::REMI; })
       .Default([](auto) { return std::nullopt; });
+}
+
+/// Whether `op` may leave bits beyond the width of its narrow result.
+static bool exceedsWidth(Operation &op) {
+  return llvm::isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp,
+                   arith::DivSIOp>(op);
 }
 
 LogicalResult LaneProgramBuilder::selectCompare(arith::CmpFOp op) {
@@ -326,6 +354,10 @@ LogicalResult LaneProgramBuilder::selectCompare(arith::CmpIOp op) {
   using P = arith::CmpIPredicate;
   unsigned a = use(op.getLhs()), b = use(op.getRhs());
   unsigned dst = define(op.getResult());
+  // As a signed number, a boolean that is set is -1.
+  if (op.getLhs().getType().isInteger(1) &&
+      llvm::is_contained({P::slt, P::sle, P::sgt, P::sge}, op.getPredicate()))
+    std::swap(a, b);
   auto compare = [&](LaneOpcode opcode, unsigned x, unsigned y,
                      bool negate = false) {
     append(opcode, dst, {x, y});
@@ -399,15 +431,16 @@ LogicalResult LaneProgramBuilder::selectOp(Operation &op) {
   Type type = op.getNumResults() == 1 ? op.getResult(0).getType() : Type();
   if (auto integer = lookupInteger(op)) {
     unsigned bits = type.getIntOrFloatBitWidth();
-    // Shifts and divisions of narrow types would see bits beyond their width.
-    if (bits != 32 && bits != 1 &&
-        !llvm::isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp,
-                   arith::MaxSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(
-            op))
-      return unsupported();
+    // A logical shift of a narrow value would see the copies of its sign.
+    if (bits != 32 && bits != 1 && llvm::isa<arith::ShRUIOp>(op)) {
+      unsigned a = zeroExtended(op.getOperand(0)), b = use(op.getOperand(1));
+      unsigned dst = define(op.getResult(0));
+      append(LaneOpcode::SHRUI, dst, {a, b});
+      signExtend(dst, dst, bits);
+      return success();
+    }
     simple(op, *integer);
-    if (bits != 32 &&
-        llvm::isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
+    if (bits != 32 && bits != 1 && exceedsWidth(op)) {
       unsigned dst = registers[op.getResult(0)];
       signExtend(dst, dst, bits);
     }
@@ -442,18 +475,131 @@ LogicalResult LaneProgramBuilder::selectOp(Operation &op) {
                {a});
         return success();
       })
-      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) -> LogicalResult {
-        bool isUnsigned = llvm::isa<arith::UIToFPOp>(op);
-        unsigned bits = op.getOperand(0).getType().getIntOrFloatBitWidth();
-        if (isUnsigned ? bits != 32 && bits != 1 : bits == 1)
+      .Case<arith::SIToFPOp>([&](auto) -> LogicalResult {
+        if (op.getOperand(0).getType().isInteger(1))
           return unsupported();
-        simple(op, isUnsigned ? LaneOpcode::UTOF : LaneOpcode::ITOF);
+        simple(op, LaneOpcode::ITOF);
+        return success();
+      })
+      .Case<arith::UIToFPOp>([&](auto) {
+        unsigned a = zeroExtended(op.getOperand(0));
+        unsigned dst = define(op.getResult(0));
+        append(LaneOpcode::UTOF, dst, {a});
+        roundTo(type, dst);
         return success();
       })
       .Case<arith::FPToSIOp>([&](auto) -> LogicalResult {
-        if (!type.isInteger(32))
+        if (type.isInteger(1))
           return unsupported();
         simple(op, LaneOpcode::FTOI);
+        unsigned dst = registers[op.getResult(0)];
+        if (!type.isInteger(32))
+          signExtend(dst, dst, type.getIntOrFloatBitWidth());
+        return success();
+      })
+      .Case<arith::FPToUIOp>([&](auto) {
+        // Values from 2^31 on are converted without their highest bit.
+        unsigned a = use(op.getOperand(0));
+        unsigned dst = define(op.getResult(0));
+        if (type.isInteger(32)) {
+          unsigned limit = constant(0x4f000000), isLarge = temporary(),
+                   rest = temporary();
+          append(LaneOpcode::LEF, isLarge, {limit, a});
+          append(LaneOpcode::SUBF, rest, {a, limit});
+          append(LaneOpcode::SELECT, rest, {isLarge, rest, a});
+          append(LaneOpcode::FTOI, rest, {rest});
+          append(LaneOpcode::SHLI, isLarge, {isLarge, constant(31)});
+          append(LaneOpcode::XORI, dst, {rest, isLarge});
+        } else {
+          append(LaneOpcode::FTOI, dst, {a});
+          truncate(dst, dst, type.getIntOrFloatBitWidth());
+        }
+        return success();
+      })
+      .Case<arith::MinUIOp, arith::MaxUIOp>([&](auto) {
+        // Sign extension keeps the order of unsigned numbers.
+        unsigned a = use(op.getOperand(0)), b = use(op.getOperand(1));
+        unsigned dst = define(op.getResult(0)), isLess = temporary();
+        append(LaneOpcode::LTU, isLess, {a, b});
+        bool isMin = llvm::isa<arith::MinUIOp>(op);
+        append(LaneOpcode::SELECT, dst, {isLess, isMin ? a : b, isMin ? b : a});
+        return success();
+      })
+      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) -> LogicalResult {
+        unsigned bits = type.getIntOrFloatBitWidth();
+        if (bits == 32 || bits == 1)
+          return unsupported();
+        unsigned a = zeroExtended(op.getOperand(0)),
+                 b = zeroExtended(op.getOperand(1));
+        unsigned dst = define(op.getResult(0));
+        append(llvm::isa<arith::DivUIOp>(op) ? LaneOpcode::DIVI
+                                             : LaneOpcode::REMI,
+               dst, {a, b});
+        signExtend(dst, dst, bits);
+        return success();
+      })
+      .Case<arith::MulSIExtendedOp, arith::MulUIExtendedOp>(
+          [&](auto) -> LogicalResult {
+            if (!op.getResult(0).getType().isInteger(32))
+              return unsupported();
+            unsigned a = use(op.getOperand(0)), b = use(op.getOperand(1));
+            unsigned low = define(op.getResult(0)),
+                     high = define(op.getResult(1));
+            append(LaneOpcode::MULI, low, {a, b});
+            append(LaneOpcode::MULHSI, high, {a, b});
+            if (llvm::isa<arith::MulSIExtendedOp>(op))
+              return success();
+            // A factor whose highest bit is set counts 2^32 more unsigned.
+            unsigned mask = temporary(), shift = constant(31);
+            for (auto [factor, other] : {std::pair(a, b), std::pair(b, a)}) {
+              append(LaneOpcode::SHRSI, mask, {factor, shift});
+              append(LaneOpcode::ANDI, mask, {mask, other});
+              append(LaneOpcode::ADDI, high, {high, mask});
+            }
+            return success();
+          })
+      .Case<math::AbsIOp>([&](auto) -> LogicalResult {
+        unsigned bits = type.getIntOrFloatBitWidth();
+        if (bits == 1)
+          return unsupported();
+        unsigned a = use(op.getOperand(0));
+        unsigned dst = define(op.getResult(0)), negative = temporary();
+        append(LaneOpcode::SUBI, negative, {constant(0), a});
+        append(LaneOpcode::MAXI, dst, {a, negative});
+        if (bits != 32)
+          signExtend(dst, dst, bits);
+        return success();
+      })
+      .Case<math::IsNaNOp>([&](auto) {
+        unsigned a = use(op.getOperand(0));
+        append(LaneOpcode::NEF, define(op.getResult(0)), {a, a});
+        return success();
+      })
+      .Case<math::TruncOp>([&](auto) {
+        // Toward zero, with the operand's sign even if the result is 0.
+        unsigned a = use(op.getOperand(0));
+        unsigned dst = define(op.getResult(0)), sign = temporary();
+        append(LaneOpcode::ANDI, sign, {a, constant(0x80000000)});
+        append(LaneOpcode::ABSF, dst, {a});
+        append(LaneOpcode::FLOORF, dst, {dst});
+        append(LaneOpcode::ORI, dst, {dst, sign});
+        return success();
+      })
+      .Case<math::CopySignOp>([&](auto) {
+        unsigned a = use(op.getOperand(0)), b = use(op.getOperand(1));
+        unsigned dst = define(op.getResult(0)), sign = temporary();
+        append(LaneOpcode::ANDI, sign, {b, constant(0x80000000)});
+        append(LaneOpcode::ABSF, dst, {a});
+        append(LaneOpcode::ORI, dst, {dst, sign});
+        return success();
+      })
+      .Case<arith::BitcastOp>([&](auto) -> LogicalResult {
+        if (!(type.isF32() || type.isInteger(32)) ||
+            !(op.getOperand(0).getType().isF32() ||
+              op.getOperand(0).getType().isInteger(32)))
+          return unsupported();
+        unsigned a = use(op.getOperand(0));
+        append(LaneOpcode::ORI, define(op.getResult(0)), {a, a});
         return success();
       })
       .Case<arith::ExtSIOp>([&](auto) {
@@ -475,10 +621,7 @@ LogicalResult LaneProgramBuilder::selectOp(Operation &op) {
       .Case<arith::TruncIOp>([&](auto) {
         unsigned a = use(op.getOperand(0));
         unsigned dst = define(op.getResult(0));
-        if (type.isInteger(1))
-          append(LaneOpcode::ANDI, dst, {a, constant(1)});
-        else
-          signExtend(dst, a, type.getIntOrFloatBitWidth());
+        truncate(dst, a, type.getIntOrFloatBitWidth());
         return success();
       })
       .Default([&](auto) { return unsupported(); });

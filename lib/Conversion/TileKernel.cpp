@@ -358,10 +358,13 @@ LogicalResult TileKernelAnalysis::visitAlloc(tile::AllocOp alloc,
   LocalBuffer buffer;
   buffer.op = alloc;
   buffer.space = *tile::getSpace(type);
-  buffer.bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  buffer.bytes =
+      type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   buffer.home = parent;
   buffer.depth = parent == 0 ? 1 : alloc.getDepth();
-  if (type.getElementTypeBitWidth() % 8 != 0)
+  // A boolean takes a byte.
+  if (type.getElementTypeBitWidth() % 8 != 0 &&
+      !type.getElementType().isInteger(1))
     return alloc.emitError("elements of type ")
            << type.getElementType() << " are not whole bytes";
   if (buffer.depth > isa::maxSemaphoreStep)

@@ -17,10 +17,9 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::onnx;
 
-/// The convolution of a padded [N, C, H, W] with [F, C / group, KH, KW].
-static Value buildConvolution(ImplicitLocOpBuilder &b, Value image,
-                              Value weights, const Window &window,
-                              int64_t group) {
+Value tessera::onnx::buildConvolution(ImplicitLocOpBuilder &b, Value image,
+                                      Value weights, const Window &window,
+                                      int64_t group) {
   ArrayRef<int64_t> in = shapeOf(image), filter = shapeOf(weights);
   int64_t batch = in[0], channels = in[1], filters = filter[0];
   SmallVector<int64_t> shape{batch, filters, window.output[0],

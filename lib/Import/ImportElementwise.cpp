@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConstantMath.h"
+#include "ElementFunctions.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,62 +19,308 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::onnx;
 
+/// An operand's element type when f32 stands for the narrow floats.
+static int32_t computedType(const NodeImport &node, size_t index) {
+  int32_t type = node.inputType(index);
+  return type == Float16 || type == BFloat16 ? int32_t(Float) : type;
+}
+
+/// The operand in the type that it is computed in.
+static tessera::Result<Value> computedInput(NodeImport &node, size_t index) {
+  return computedType(node, index) == Float ? node.input(index)
+                                            : node.storedInput(index);
+}
+
+static void setComputed(NodeImport &node, Value value, int32_t type) {
+  if (type == Float)
+    node.setResult(0, value);
+  else
+    node.setResult(0, value, type);
+}
+
+static Status refuseType(const NodeImport &node) {
+  return {StatusCode::Unsupported,
+          fmt::format("has operands of type {}, for which the operator is not "
+                      "supported",
+                      elementTypeName(node.inputType(0)))};
+}
+
+/// Sets the result if it follows from constants alone.
+static bool foldConstants(NodeImport &node) {
+  SmallVector<const Tensor *> operands;
+  for (size_t i = 0; i < node.node.inputs.size(); ++i)
+    operands.push_back(node.constantInput(i));
+  std::optional<Tensor> result = foldElementwise(node.node.opType, operands);
+  if (result)
+    node.setConstant(0, std::move(*result));
+  return result.has_value();
+}
+
+/// The operator applied to the operands one after the other.
 Status tessera::onnx::importBinary(NodeImport &node) {
-  TESSERA_ASSIGN_OR_RETURN(Value left, node.input(0));
-  TESSERA_ASSIGN_OR_RETURN(Value right, node.input(1));
   StringRef op = node.node.opType;
-  TESSERA_ASSIGN_OR_RETURN(
-      Value result,
-      buildElementwise(node.b, {left, right},
-                       [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
-                         if (op == "Add")
+  if (op == "Mod") {
+    TESSERA_ASSIGN_OR_RETURN(bool truncates, node.flagAttribute("fmod", false));
+    if (truncates)
+      return {StatusCode::Unsupported, "attribute 'fmod' is 1; accepted is 0"};
+  }
+  if (foldConstants(node))
+    return Status::success();
+  int32_t type = computedType(node, 0);
+  for (size_t i = 1; i < node.node.inputs.size(); ++i)
+    if (node.inputType(i) != node.inputType(0))
+      return NodeImport::error(fmt::format(
+          "has operands of types {} and {}; accepted are equal types",
+          elementTypeName(node.inputType(0)),
+          elementTypeName(node.inputType(i))));
+  TESSERA_ASSIGN_OR_RETURN(Value result, computedInput(node, 0));
+  Type element = isComparison(op) ? node.b.getI1Type() : elementTypeOf(result);
+  for (size_t i = 1; i < node.node.inputs.size(); ++i) {
+    TESSERA_ASSIGN_OR_RETURN(Value right, computedInput(node, i));
+    bool known = true;
+    TESSERA_ASSIGN_OR_RETURN(
+        result,
+        buildElementwise(node.b, {result, right}, element,
+                         [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                           Value value = buildBinary(op, type, b, e[0], e[1]);
+                           known = value != nullptr;
+                           return known ? value : buildNumber(b, element, 0);
+                         }));
+    if (!known)
+      return refuseType(node);
+  }
+  setComputed(node, result, isComparison(op) ? int32_t(Bool) : type);
+  return Status::success();
+}
+
+Status tessera::onnx::importMean(NodeImport &node) {
+  TESSERA_ASSIGN_OR_RETURN(Value result, node.input(0));
+  for (size_t i = 1; i < node.node.inputs.size(); ++i) {
+    TESSERA_ASSIGN_OR_RETURN(Value right, node.input(i));
+    TESSERA_ASSIGN_OR_RETURN(
+        result,
+        buildElementwise(node.b, {result, right},
+                         [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
                            return arith::AddFOp::create(b, e[0], e[1]);
-                         if (op == "Sub")
-                           return arith::SubFOp::create(b, e[0], e[1]);
-                         if (op == "Mul")
-                           return arith::MulFOp::create(b, e[0], e[1]);
-                         assert(op == "Div" && "not an operator of the table");
-                         return arith::DivFOp::create(b, e[0], e[1]);
-                       }));
+                         }));
+  }
+  int64_t count = node.node.inputs.size();
+  TESSERA_ASSIGN_OR_RETURN(
+      result, buildElementwise(node.b, result,
+                               [&](ImplicitLocOpBuilder &b, ValueRange e) {
+                                 return buildDivision(b, e[0], count);
+                               }));
   node.setResult(0, result);
   return Status::success();
 }
 
-/// One element of a unary operator. The sigmoid is 1 / (1 + exp(-x)): for large
-/// negative x the exponential is infinite and the result 0, as it should be.
-static Value buildUnary(StringRef op, ImplicitLocOpBuilder &b, Value x) {
-  if (op == "Relu")
-    return arith::MaximumFOp::create(b, x, buildScalar(b, 0));
-  if (op == "Abs")
-    return math::AbsFOp::create(b, x);
-  if (op == "Erf")
-    return math::ErfOp::create(b, x);
-  if (op == "Exp")
-    return math::ExpOp::create(b, x);
-  if (op == "Log")
-    return math::LogOp::create(b, x);
-  if (op == "Neg")
-    return arith::NegFOp::create(b, x);
-  if (op == "Sqrt")
-    return math::SqrtOp::create(b, x);
-  if (op == "Tanh")
-    return math::TanhOp::create(b, x);
-  Value one = buildScalar(b, 1);
-  if (op == "Reciprocal")
-    return arith::DivFOp::create(b, one, x);
-  assert(op == "Sigmoid" && "not an operator of the table");
-  Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
-  return arith::DivFOp::create(b, one, arith::AddFOp::create(b, one, exp));
+Status tessera::onnx::importPow(NodeImport &node) {
+  if (foldConstants(node))
+    return Status::success();
+  int32_t type = computedType(node, 0);
+  TESSERA_ASSIGN_OR_RETURN(Value base, computedInput(node, 0));
+  Type element = elementTypeOf(base);
+  std::optional<std::vector<double>> exponent;
+  if (const Tensor *constant = node.constantInput(1);
+      constant && constant->elementCount() == 1)
+    exponent = constant->numbers();
+  if (exponent) {
+    bool known = true;
+    TESSERA_ASSIGN_OR_RETURN(
+        Value result,
+        buildElementwise(
+            node.b, base, element,
+            [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+              Value power = buildConstantPower(b, e[0], exponent->front());
+              if (!power && type == Float)
+                power = buildPower(b, e[0], buildScalar(b, exponent->front()));
+              known = power != nullptr;
+              return known ? power : e[0];
+            }));
+    if (!known)
+      return refuseType(node);
+    // A constant of one element may have more dimensions than the base.
+    size_t rank = node.constantInput(1)->shape.size();
+    SmallVector<int64_t> shape(shapeOf(result));
+    while (shape.size() < rank)
+      shape.insert(shape.begin(), 1);
+    setComputed(node, buildReshape(node.b, result, shape), type);
+    return Status::success();
+  }
+  if (type != Float)
+    return refuseType(node);
+  int32_t exponentType = computedType(node, 1);
+  TESSERA_ASSIGN_OR_RETURN(Value power, computedInput(node, 1));
+  TESSERA_ASSIGN_OR_RETURN(
+      Value result,
+      buildElementwise(
+          node.b, {base, power}, [&](ImplicitLocOpBuilder &b, ValueRange e) {
+            return buildPower(b, e[0], buildCast(b, e[1], exponentType, Float));
+          }));
+  node.setResult(0, result);
+  return Status::success();
+}
+
+Status tessera::onnx::importWhere(NodeImport &node) {
+  if (foldConstants(node))
+    return Status::success();
+  Value operands[3];
+  for (size_t i = 0; i < 3; ++i) {
+    TESSERA_ASSIGN_OR_RETURN(operands[i], node.storedInput(i));
+  }
+  if (node.inputType(0) != Bool || node.inputType(1) != node.inputType(2))
+    return NodeImport::error(fmt::format(
+        "has operands of types {}, {} and {}; accepted are bool and two equal "
+        "types",
+        elementTypeName(node.inputType(0)), elementTypeName(node.inputType(1)),
+        elementTypeName(node.inputType(2))));
+  TESSERA_ASSIGN_OR_RETURN(
+      Value result,
+      buildElementwise(node.b, operands, elementTypeOf(operands[1]),
+                       [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                         return arith::SelectOp::create(b, e[0], e[1], e[2]);
+                       }));
+  node.setResult(0, result, node.inputType(1));
+  return Status::success();
+}
+
+Status tessera::onnx::importCast(NodeImport &node) {
+  int64_t to;
+  if (node.node.opType == "CastLike") {
+    to = node.inputType(1);
+  } else {
+    if (!node.hasAttribute("to"))
+      return NodeImport::error("has no attribute 'to'");
+    TESSERA_ASSIGN_OR_RETURN(to, node.intAttribute("to", 0));
+  }
+  if (const Tensor *constant = node.constantInput(0)) {
+    if (constant->elementType == to) {
+      node.forwardInput();
+      return Status::success();
+    }
+    if (std::optional<Tensor> folded = foldCast(*constant, to)) {
+      node.setConstant(0, std::move(*folded));
+      return Status::success();
+    }
+  }
+  TESSERA_ASSIGN_OR_RETURN(Value input, node.storedInput(0));
+  int32_t from = node.inputType(0);
+  Type element = storedType(node.b.getContext(), to);
+  if (!element)
+    return {StatusCode::Unsupported,
+            fmt::format("converts to {}; accepted are float, float16, "
+                        "bfloat16, int8, uint8, int32 and bool",
+                        elementTypeName(to))};
+  if (from == to) {
+    node.forwardInput();
+    return Status::success();
+  }
+  TESSERA_ASSIGN_OR_RETURN(
+      Value result,
+      buildElementwise(node.b, input, element,
+                       [&](ImplicitLocOpBuilder &b, ValueRange e) {
+                         return buildCast(b, e[0], from, to);
+                       }));
+  node.setResult(0, result, to);
+  return Status::success();
 }
 
 Status tessera::onnx::importUnary(NodeImport &node) {
+  if (foldConstants(node))
+    return Status::success();
+  StringRef op = node.node.opType;
+  int32_t type = computedType(node, 0);
+  TESSERA_ASSIGN_OR_RETURN(Value input, computedInput(node, 0));
+  bool known = true, truth = op == "IsNaN";
+  Type element = truth ? node.b.getI1Type() : elementTypeOf(input);
+  TESSERA_ASSIGN_OR_RETURN(
+      Value result,
+      buildElementwise(node.b, input, element,
+                       [&](ImplicitLocOpBuilder &b, ValueRange e) {
+                         Value value = buildUnary(op, type, b, e[0]);
+                         known = value != nullptr;
+                         return known ? value : buildNumber(b, element, 0);
+                       }));
+  if (!known)
+    return refuseType(node);
+  setComputed(node, result, truth ? int32_t(Bool) : type);
+  return Status::success();
+}
+
+/// x where it is at least 0, else scale * (exp(x / width) - 1), all times
+/// `gain`.
+static Value buildElu(ImplicitLocOpBuilder &b, Value x, float scale,
+                      float width, float gain) {
+  auto mul = [&](Value value, float factor) -> Value {
+    return factor == 1 ? value
+                       : arith::MulFOp::create(b, value, buildScalar(b, factor))
+                             .getResult();
+  };
+  Value argument =
+      width == 1
+          ? x
+          : arith::DivFOp::create(b, x, buildScalar(b, width)).getResult();
+  Value below = mul(arith::SubFOp::create(b, math::ExpOp::create(b, argument),
+                                          buildScalar(b, 1)),
+                    scale);
+  Value negative =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, buildScalar(b, 0));
+  return mul(arith::SelectOp::create(b, negative, below, x), gain);
+}
+
+/// The activations that have parameters.
+Status tessera::onnx::importActivation(NodeImport &node) {
+  StringRef op = node.node.opType;
+  bool selu = op == "Selu";
+  TESSERA_ASSIGN_OR_RETURN(
+      float alpha, node.floatAttribute("alpha", selu ? 1.67326319f : 1));
+  TESSERA_ASSIGN_OR_RETURN(
+      float gamma, node.floatAttribute("gamma", selu ? 1.05070102f : 1));
+  TESSERA_ASSIGN_OR_RETURN(std::string approximate,
+                           node.stringAttribute("approximate", "none"));
+  TESSERA_ASSIGN_OR_RETURN(float bias, node.floatAttribute("bias", 0));
+  TESSERA_ASSIGN_OR_RETURN(float lambda, node.floatAttribute("lambd", 0.5f));
+  if (approximate != "none" && approximate != "tanh")
+    return NodeImport::error(
+        fmt::format("attribute 'approximate' is '{}'; accepted are none and "
+                    "tanh",
+                    approximate));
   TESSERA_ASSIGN_OR_RETURN(Value input, node.input(0));
   TESSERA_ASSIGN_OR_RETURN(
       Value result,
-      buildElementwise(node.b, input,
-                       [&](ImplicitLocOpBuilder &b, ValueRange e) {
-                         return buildUnary(node.node.opType, b, e[0]);
-                       }));
+      buildElementwise(
+          node.b, input, [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+            Value x = e[0];
+            using P = arith::CmpFPredicate;
+            if (op == "Elu")
+              return buildElu(b, x, alpha, 1, 1);
+            if (op == "Celu")
+              return buildElu(b, x, alpha, alpha, 1);
+            if (selu)
+              return buildElu(b, x, alpha, 1, gamma);
+            if (op == "Gelu")
+              return buildGelu(b, x, approximate == "tanh");
+            if (op == "Swish")
+              return arith::MulFOp::create(
+                  b, x,
+                  buildSigmoid(
+                      b, arith::MulFOp::create(b, x, buildScalar(b, alpha))));
+            Value zero = buildScalar(b, 0);
+            if (op == "ThresholdedRelu")
+              return arith::SelectOp::create(
+                  b, arith::CmpFOp::create(b, P::OGT, x, buildScalar(b, alpha)),
+                  x, zero);
+            assert(op == "Shrink" && "not an operator of the table");
+            Value low =
+                arith::CmpFOp::create(b, P::OLT, x, buildScalar(b, -lambda));
+            Value high =
+                arith::CmpFOp::create(b, P::OGT, x, buildScalar(b, lambda));
+            Value raised = arith::AddFOp::create(b, x, buildScalar(b, bias));
+            Value lowered = arith::SubFOp::create(b, x, buildScalar(b, bias));
+            return arith::SelectOp::create(
+                b, low, raised,
+                arith::SelectOp::create(b, high, lowered, zero));
+          }));
   node.setResult(0, result);
   return Status::success();
 }
@@ -95,8 +343,40 @@ static Status importClamp(NodeImport &node, Value input, float low,
   return Status::success();
 }
 
+/// Bounds that are computed, or of integers.
+static Status importBounds(NodeImport &node) {
+  int32_t type = computedType(node, 0);
+  TESSERA_ASSIGN_OR_RETURN(Value result, computedInput(node, 0));
+  Type element = elementTypeOf(result);
+  for (size_t i : {1, 2}) {
+    if (!node.hasInput(i))
+      continue;
+    if (node.inputType(i) != node.inputType(0))
+      return NodeImport::error("has a bound of another type than the input");
+    TESSERA_ASSIGN_OR_RETURN(Value bound, computedInput(node, i));
+    if (product(shapeOf(bound)) != 1)
+      return NodeImport::error(
+          fmt::format("operand {} has the shape {}; accepted is one number", i,
+                      shapeText(shapeOf(bound))));
+    bound = buildReshape(node.b, bound, ArrayRef<int64_t>());
+    bool known = true;
+    TESSERA_ASSIGN_OR_RETURN(
+        result,
+        buildElementwise(node.b, {result, bound}, element,
+                         [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                           Value value = buildBinary(i == 1 ? "Max" : "Min",
+                                                     type, b, e[0], e[1]);
+                           known = value != nullptr;
+                           return known ? value : e[0];
+                         }));
+    if (!known)
+      return refuseType(node);
+  }
+  setComputed(node, result, type);
+  return Status::success();
+}
+
 Status tessera::onnx::importClip(NodeImport &node) {
-  TESSERA_ASSIGN_OR_RETURN(Value input, node.input(0));
   float low = std::numeric_limits<float>::lowest();
   float high = std::numeric_limits<float>::max();
   // Bounds are attributes before operator set 11, operands from it on.
@@ -110,6 +390,11 @@ Status tessera::onnx::importClip(NodeImport &node) {
     if (node.hasAttribute("min") || node.hasAttribute("max"))
       return NodeImport::error("has bounds as attributes; accepted from "
                                "operator set 11 on are operands");
+    bool computed = computedType(node, 0) != Float;
+    for (size_t i : {1, 2})
+      computed |= node.hasInput(i) && !node.constantInput(i);
+    if (computed)
+      return importBounds(node);
     if (node.hasInput(1)) {
       TESSERA_ASSIGN_OR_RETURN(low, node.scalarInput(1));
     }
@@ -119,6 +404,7 @@ Status tessera::onnx::importClip(NodeImport &node) {
   }
   if (std::isnan(low) || std::isnan(high))
     return NodeImport::error("has a bound that is no number");
+  TESSERA_ASSIGN_OR_RETURN(Value input, node.input(0));
   return importClamp(node, input, low, high);
 }
 

@@ -117,3 +117,151 @@ Status tessera::onnx::importSoftmax(NodeImport &node) {
 Status tessera::onnx::importLogSoftmax(NodeImport &node) {
   return importSoftmaxOf(node, true);
 }
+
+//===-- Normalisations over a matrix of rows ------------------------------===//
+
+/// A reduction's sum over the last dimension of a matrix, divided by its
+/// extent.
+static Value buildRowMean(ImplicitLocOpBuilder &b, Value rows,
+                          ElementFunction term) {
+  int64_t count = shapeOf(rows)[1];
+  Value sum =
+      buildReduction(b, *buildElementwise(b, rows, term), 1, Reduction::Sum);
+  return *buildElementwise(b, sum, [&](ImplicitLocOpBuilder &b, ValueRange e) {
+    return buildDivision(b, e[0], count);
+  });
+}
+
+/// (x - mean) / sqrt(variance + epsilon) for each row of a matrix; without the
+/// mean if `centers` is false.
+static Value normalizeRows(ImplicitLocOpBuilder &b, Value rows, float epsilon,
+                           bool centers) {
+  if (centers) {
+    Value mean = buildRowMean(
+        b, rows, [](ImplicitLocOpBuilder &, ValueRange e) { return e[0]; });
+    rows = buildAcrossDim(b, rows, mean, 1,
+                          [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                            return arith::SubFOp::create(b, e[0], e[1]);
+                          });
+  }
+  Value variance =
+      buildRowMean(b, rows, [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+        return arith::MulFOp::create(b, e[0], e[0]);
+      });
+  return buildAcrossDim(
+      b, rows, variance, 1,
+      [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+        Value shifted = arith::AddFOp::create(b, e[1], buildScalar(b, epsilon));
+        return arith::DivFOp::create(b, e[0], math::SqrtOp::create(b, shifted));
+      });
+}
+
+/// x * scale + bias, each of which broadcasts to x; the bias may be null.
+static tessera::Result<Value>
+buildScaleAndBias(ImplicitLocOpBuilder &b, Value x, Value scale, Value bias) {
+  SmallVector<Value> operands{x, scale};
+  if (bias)
+    operands.push_back(bias);
+  SmallVector<int64_t> shape(shapeOf(x));
+  TESSERA_ASSIGN_OR_RETURN(SmallVector<int64_t> common,
+                           broadcastShapes(operands));
+  if (common != shape)
+    return NodeImport::error(
+        fmt::format("the scale {} or the bias does not broadcast to {}",
+                    shapeText(shapeOf(scale)), shapeText(shape)));
+  return buildElementwise(
+      b, operands, [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+        Value scaled = arith::MulFOp::create(b, e[0], e[1]);
+        return e.size() < 3
+                   ? scaled
+                   : arith::AddFOp::create(b, scaled, e[2]).getResult();
+      });
+}
+
+static Status checkEpsilon(float epsilon) {
+  if (epsilon >= 0)
+    return Status::success();
+  return NodeImport::error(fmt::format(
+      "attribute 'epsilon' is {}; accepted are numbers of at least 0",
+      epsilon));
+}
+
+Status tessera::onnx::importLayerNormalization(NodeImport &node) {
+  bool centers = node.node.opType == "LayerNormalization";
+  TESSERA_ASSIGN_OR_RETURN(Value input, node.input(0));
+  TESSERA_ASSIGN_OR_RETURN(Value scale, node.input(1));
+  Value bias;
+  if (node.hasInput(2)) {
+    TESSERA_ASSIGN_OR_RETURN(bias, node.input(2));
+  }
+  SmallVector<int64_t> shape(shapeOf(input));
+  int64_t rank = shape.size();
+  TESSERA_ASSIGN_OR_RETURN(int64_t axis, node.intAttribute("axis", -1));
+  TESSERA_ASSIGN_OR_RETURN(axis, node.axis(axis, rank, rank - 1));
+  TESSERA_ASSIGN_OR_RETURN(float epsilon,
+                           node.floatAttribute("epsilon", 1e-5f));
+  TESSERA_RETURN_IF_ERROR(checkEpsilon(epsilon));
+  TESSERA_ASSIGN_OR_RETURN(int64_t stash, node.intAttribute("stash_type", 1));
+  if (stash != Float)
+    return {StatusCode::Unsupported,
+            fmt::format("attribute 'stash_type' is {}; accepted is 1 (float)",
+                        stash)};
+  int64_t columns = product(ArrayRef(shape).drop_front(axis));
+  Value rows = buildReshape(node.b, input, {product(shape) / columns, columns});
+  Value normal = buildReshape(
+      node.b, normalizeRows(node.b, rows, epsilon, centers), shape);
+  TESSERA_ASSIGN_OR_RETURN(Value result,
+                           buildScaleAndBias(node.b, normal, scale, bias));
+  node.setResult(0, result);
+  return Status::success();
+}
+
+/// InstanceNormalization and GroupNormalization: rows are groups of channels.
+Status tessera::onnx::importGroupNormalization(NodeImport &node) {
+  TESSERA_ASSIGN_OR_RETURN(Value input, node.input(0));
+  TESSERA_ASSIGN_OR_RETURN(Value scale, node.input(1));
+  TESSERA_ASSIGN_OR_RETURN(Value bias, node.input(2));
+  SmallVector<int64_t> shape(shapeOf(input));
+  if (shape.size() < 2)
+    return NodeImport::error(fmt::format("the input has the shape {}; accepted "
+                                         "are at least two dimensions",
+                                         shapeText(shape)));
+  int64_t channels = shape[1], groups = channels;
+  if (node.node.opType == "GroupNormalization") {
+    TESSERA_ASSIGN_OR_RETURN(groups, node.intAttribute("num_groups", 0));
+  }
+  if (groups < 1 || channels % groups != 0)
+    return NodeImport::error(
+        fmt::format("{} channels do not make {} groups", channels, groups));
+  TESSERA_ASSIGN_OR_RETURN(float epsilon,
+                           node.floatAttribute("epsilon", 1e-5f));
+  TESSERA_RETURN_IF_ERROR(checkEpsilon(epsilon));
+  int64_t count = shape[0] * groups;
+  Value rows = buildReshape(node.b, input, {count, product(shape) / count});
+  Value normal =
+      buildReshape(node.b, normalizeRows(node.b, rows, epsilon, true), shape);
+  // The scale is one for each channel, or for each group before operator set
+  // 21.
+  SmallVector<int64_t> each{groups, channels / groups}, along(shape.size(), 1);
+  along[1] = channels;
+  for (Value *parameter : {&scale, &bias}) {
+    int64_t own = product(shapeOf(*parameter));
+    if (own == channels) {
+      *parameter = buildReshape(node.b, *parameter, along);
+    } else if (own == groups) {
+      TESSERA_ASSIGN_OR_RETURN(
+          *parameter,
+          buildBroadcast(node.b, buildReshape(node.b, *parameter, {groups, 1}),
+                         each));
+      *parameter = buildReshape(node.b, *parameter, along);
+    } else {
+      return NodeImport::error(
+          fmt::format("the scale or bias has the shape {}; accepted is [{}]",
+                      shapeText(shapeOf(*parameter)), channels));
+    }
+  }
+  TESSERA_ASSIGN_OR_RETURN(Value result,
+                           buildScaleAndBias(node.b, normal, scale, bias));
+  node.setResult(0, result);
+  return Status::success();
+}

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConstantMath.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -43,29 +45,115 @@ static tessera::Result<std::vector<int64_t>> readAxes(NodeImport &node,
   return result;
 }
 
-Status tessera::onnx::importReduction(NodeImport &node) {
-  TESSERA_ASSIGN_OR_RETURN(Value value, node.input(0));
+/// The element before it is summed.
+static Value buildTerm(StringRef op, ImplicitLocOpBuilder &b, Value x) {
+  if (op == "ReduceL1")
+    return math::AbsFOp::create(b, x);
+  return arith::MulFOp::create(b, x, x);
+}
+
+/// The sum to the result.
+static Value buildEnd(StringRef op, ImplicitLocOpBuilder &b, Value sum,
+                      int64_t count) {
+  if (op == "ReduceMean")
+    return buildDivision(b, sum, count);
+  return op == "ReduceL2" ? math::SqrtOp::create(b, sum).getResult()
+                          : math::LogOp::create(b, sum);
+}
+
+/// Reduces the axes, from 0 and ascending, to extents of 1.
+static Value reduceAxes(ImplicitLocOpBuilder &b, Value value,
+                        ArrayRef<int64_t> axes, Reduction reduction) {
   SmallVector<int64_t> shape(shapeOf(value));
+  // From the last: the numbers of those before stay.
+  for (int64_t axis : llvm::reverse(axes)) {
+    value = buildReduction(b, value, axis, reduction);
+    shape[axis] = 1;
+  }
+  return buildReshape(b, value, shape);
+}
+
+/// log of the sum of exponentials, less their maximum first.
+static tessera::Result<Value>
+buildLogSumExp(ImplicitLocOpBuilder &b, Value value, ArrayRef<int64_t> axes) {
+  Value maximum = reduceAxes(b, value, axes, Reduction::Max);
+  TESSERA_ASSIGN_OR_RETURN(
+      Value exponentials,
+      buildElementwise(b, {value, maximum},
+                       [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                         return math::ExpOp::create(
+                             b, arith::SubFOp::create(b, e[0], e[1]));
+                       }));
+  return buildElementwise(
+      b, {reduceAxes(b, exponentials, axes, Reduction::Sum), maximum},
+      [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+        return arith::AddFOp::create(b, math::LogOp::create(b, e[0]), e[1]);
+      });
+}
+
+Status tessera::onnx::importReduction(NodeImport &node) {
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(0));
+  SmallVector<int64_t> shape(own.begin(), own.end());
   TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> axes,
                            readAxes(node, shape.size()));
   TESSERA_ASSIGN_OR_RETURN(bool keep, node.flagAttribute("keepdims", true));
-  Reduction reduction =
-      node.node.opType == "ReduceMax" ? Reduction::Max : Reduction::Sum;
+  StringRef op = node.node.opType;
+  if (const Tensor *constant = node.constantInput(0))
+    if (std::optional<Tensor> folded =
+            foldReduction(op, *constant, axes, keep)) {
+      node.setConstant(0, std::move(*folded));
+      return Status::success();
+    }
+  Reduction reduction = op == "ReduceMax"   ? Reduction::Max
+                        : op == "ReduceMin" ? Reduction::Min
+                                            : Reduction::Sum;
+  if (op == "ReduceProd")
+    return {StatusCode::Unsupported,
+            "multiplies computed elements; accepted are constants"};
   int64_t count = 1;
-  // From the last: the numbers of those before stay.
-  for (size_t i = axes.size(); i-- > 0;) {
-    count *= shape[axes[i]];
-    value = buildReduction(node.b, value, axes[i], reduction);
+  for (int64_t axis : axes)
+    count *= shape[axis];
+  for (int64_t axis : llvm::reverse(axes)) {
     if (keep)
-      shape[axes[i]] = 1;
+      shape[axis] = 1;
     else
-      shape.erase(shape.begin() + axes[i]);
+      shape.erase(shape.begin() + axis);
   }
-  if (node.node.opType == "ReduceMean") {
+  int32_t type = node.inputType(0);
+  bool isInteger = type == Int32 || type == Int8;
+  if (isInteger) {
+    // Only what stays in the type is exact: i8 sums would have to wrap.
+    if (op == "ReduceMean" || op == "ReduceL1" || op == "ReduceL2" ||
+        op.starts_with("ReduceLog") || op == "ReduceSumSquare" ||
+        (type == Int8 && reduction == Reduction::Sum))
+      return {StatusCode::Unsupported,
+              fmt::format("reduces elements of type {}, for which the operator "
+                          "is not supported",
+                          elementTypeName(type))};
+    TESSERA_ASSIGN_OR_RETURN(Value value, node.storedInput(0));
+    value = reduceAxes(node.b, value, axes, reduction);
+    node.setResult(0, buildReshape(node.b, value, shape), type);
+    return Status::success();
+  }
+  TESSERA_ASSIGN_OR_RETURN(Value value, node.input(0));
+  if (op == "ReduceLogSumExp") {
+    TESSERA_ASSIGN_OR_RETURN(value, buildLogSumExp(node.b, value, axes));
+    node.setResult(0, buildReshape(node.b, value, shape));
+    return Status::success();
+  }
+  if (op == "ReduceL1" || op == "ReduceL2" || op == "ReduceSumSquare") {
     TESSERA_ASSIGN_OR_RETURN(
         value, buildElementwise(node.b, value,
                                 [&](ImplicitLocOpBuilder &b, ValueRange e) {
-                                  return buildDivision(b, e[0], count);
+                                  return buildTerm(op, b, e[0]);
+                                }));
+  }
+  value = reduceAxes(node.b, value, axes, reduction);
+  if (op == "ReduceMean" || op == "ReduceL2" || op == "ReduceLogSum") {
+    TESSERA_ASSIGN_OR_RETURN(
+        value, buildElementwise(node.b, value,
+                                [&](ImplicitLocOpBuilder &b, ValueRange e) {
+                                  return buildEnd(op, b, e[0], count);
                                 }));
   }
   node.setResult(0, buildReshape(node.b, value, shape));

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConstantMath.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -45,8 +46,8 @@ static Status reshapeInput(NodeImport &node, ArrayRef<int64_t> shape) {
     node.setConstant(0, std::move(reshaped));
     return Status::success();
   }
-  TESSERA_ASSIGN_OR_RETURN(Value value, node.input(0));
-  node.setResult(0, buildReshape(node.b, value, shape));
+  TESSERA_ASSIGN_OR_RETURN(Value value, node.storedInput(0));
+  node.setResult(0, buildReshape(node.b, value, shape), node.inputType(0));
   return Status::success();
 }
 
@@ -203,8 +204,8 @@ Status tessera::onnx::importUnsqueeze(NodeImport &node) {
 }
 
 Status tessera::onnx::importTranspose(NodeImport &node) {
-  TESSERA_ASSIGN_OR_RETURN(Value input, node.input(0));
-  int64_t rank = shapeOf(input).size();
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(0));
+  int64_t rank = own.size();
   TESSERA_ASSIGN_OR_RETURN(std::optional<std::vector<int64_t>> given,
                            node.intsAttribute("perm"));
   SmallVector<int64_t> permutation;
@@ -223,35 +224,61 @@ Status tessera::onnx::importTranspose(NodeImport &node) {
         fmt::format("attribute 'perm' is {}; accepted is a "
                     "permutation of 0 to {}",
                     shapeText(permutation), rank - 1));
-  node.setResult(0, buildTranspose(node.b, input, permutation));
+  // Weights are transposed by the compiler, which shares the copies.
+  if (const Tensor *constant = node.constantInput(0);
+      constant && !storedType(node.b.getContext(), constant->elementType)) {
+    SmallVector<int64_t> shape, strides = rowMajorStrides(own);
+    for (int64_t dim : permutation)
+      shape.push_back(own[dim]);
+    node.setConstant(
+        0, gatherElements(*constant, shape, [&](ArrayRef<int64_t> index) {
+          int64_t position = 0;
+          for (int64_t i = 0; i < rank; ++i)
+            position += index[i] * strides[permutation[i]];
+          return position;
+        }));
+    return Status::success();
+  }
+  TESSERA_ASSIGN_OR_RETURN(Value input, node.storedInput(0));
+  node.setResult(0, buildTranspose(node.b, input, permutation),
+                 node.inputType(0));
   return Status::success();
+}
+
+/// The constants one after the other along the axis; `shape` is the result's.
+static Tensor concatenate(ArrayRef<const Tensor *> parts, int64_t axis,
+                          ArrayRef<int64_t> shape) {
+  Tensor result;
+  result.elementType = parts.front()->elementType;
+  result.shape.assign(shape.begin(), shape.end());
+  uint64_t width = elementBytes(result.elementType);
+  int64_t outer = product(shape.take_front(axis));
+  int64_t inner = product(shape.drop_front(axis + 1));
+  std::string bytes;
+  for (int64_t i = 0; i < outer; ++i)
+    for (const Tensor *part : parts) {
+      uint64_t run = part->shape[axis] * inner * width;
+      bytes.append(*part->data, i * run, run);
+    }
+  result.data = std::make_shared<const std::string>(std::move(bytes));
+  return result;
 }
 
 Status tessera::onnx::importConcat(NodeImport &node) {
   if (!node.hasAttribute("axis"))
     return NodeImport::error("has no attribute 'axis'");
   TESSERA_ASSIGN_OR_RETURN(int64_t axis, node.intAttribute("axis", 0));
-  // A list of integers: part of a shape.
-  const Tensor *first = node.constantInput(0);
-  if (first && first->elementType == Int64 && first->shape.size() == 1) {
-    std::vector<int64_t> values;
-    for (size_t i = 0; i < node.node.inputs.size(); ++i) {
-      TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> part, node.integerInput(i));
-      values.insert(values.end(), part.begin(), part.end());
-    }
-    TESSERA_ASSIGN_OR_RETURN([[maybe_unused]] int64_t only,
-                             node.axis(axis, 1, 0));
-    node.setConstant(
-        0, makeTensor(Int64, values.size(), values.data(), values.size() * 8));
-    return Status::success();
-  }
-  SmallVector<Value> inputs;
+  SmallVector<const Tensor *> constants;
+  SmallVector<std::vector<int64_t>> shapes;
   SmallVector<int64_t> shape;
   for (size_t i = 0; i < node.node.inputs.size(); ++i) {
-    TESSERA_ASSIGN_OR_RETURN(Value input, node.input(i));
-    SmallVector<int64_t> own(shapeOf(input));
-    if (inputs.empty()) {
-      shape = own;
+    TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(i));
+    if (node.inputType(i) != node.inputType(0))
+      return NodeImport::error(fmt::format("joins elements of types {} and {}",
+                                           elementTypeName(node.inputType(0)),
+                                           elementTypeName(node.inputType(i))));
+    if (i == 0) {
+      shape.assign(own.begin(), own.end());
       int64_t rank = own.size();
       TESSERA_ASSIGN_OR_RETURN(axis, node.axis(axis, rank, rank - 1));
     } else {
@@ -259,18 +286,34 @@ Status tessera::onnx::importConcat(NodeImport &node) {
       for (size_t dim = 0; fits && dim < own.size(); ++dim)
         fits = static_cast<int64_t>(dim) == axis || own[dim] == shape[dim];
       if (!fits)
-        return NodeImport::error(fmt::format(
-            "operands {} and {} do not join along axis {}",
-            shapeText(shapeOf(inputs.front())), shapeText(own), axis));
+        return NodeImport::error(
+            fmt::format("operands {} and {} do not join along axis {}",
+                        shapeText(shapes.front()), shapeText(own), axis));
       shape[axis] += own[axis];
     }
-    inputs.push_back(input);
+    shapes.push_back(std::move(own));
+    if (const Tensor *constant = node.constantInput(i))
+      constants.push_back(constant);
+  }
+  // Parts of shapes, most of all.
+  if (constants.size() == shapes.size()) {
+    node.setConstant(0, concatenate(constants, axis, shape));
+    return Status::success();
   }
   TESSERA_RETURN_IF_ERROR(checkShape(shape));
-  if (inputs.size() == 1)
-    node.setResult(0, inputs.front());
-  else
-    node.setResult(0, tensor::ConcatOp::create(node.b, axis, inputs));
+  SmallVector<Value> inputs;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i][axis] == 0)
+      continue; // Adds nothing.
+    TESSERA_ASSIGN_OR_RETURN(Value input, node.storedInput(i));
+    inputs.push_back(input);
+  }
+  node.setResult(
+      0,
+      inputs.size() == 1
+          ? inputs.front()
+          : tensor::ConcatOp::create(node.b, axis, inputs).getResult(),
+      node.inputType(0));
   return Status::success();
 }
 

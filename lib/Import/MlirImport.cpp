@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MlirImport.h"
+#include "BooleanBoundary.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "mlir/Conversion/TosaToArith/TosaToArith.h"
 #include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
@@ -152,7 +153,11 @@ static Status lowerTosa(ModuleOp module) {
   function.addPass(tosa::createTosaToLinalgNamed());
   function.addPass(tosa::createTosaToLinalg());
   function.addPass(createTosaToTensorPass());
-  function.addPass(createTosaToArithPass());
+  // With products of 32 by 32 bits in two halves: lanes have no 64 bits.
+  TosaToArithPassOptions arith;
+  arith.includeApplyRescale = true;
+  arith.use32Bit = true;
+  function.addPass(createTosaToArithPass(arith));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   FirstError error(module.getContext());
@@ -161,7 +166,18 @@ static Status lowerTosa(ModuleOp module) {
   return Status::success();
 }
 
-/// Lists what is neither known nor of static f32 tensors, each kind once.
+/// The element types that tensors may have. Unsigned integers are signless in
+/// operations and named at the boundary.
+static bool isAccepted(Type element) {
+  return element.isF32() || element.isF16() || element.isBF16() ||
+         element.isInteger(1) || element.isSignlessInteger(8) ||
+         element.isSignlessInteger(32);
+}
+
+static constexpr const char *acceptedElements =
+    "accepted are tensors of f32, f16, bf16, i32, i8 and i1";
+
+/// Lists what is neither known nor of accepted static tensors, each kind once.
 static Status checkContents(ModuleOp module) {
   std::vector<std::string> problems;
   auto add = [&](Operation *op, std::string what) {
@@ -170,6 +186,11 @@ static Status checkContents(ModuleOp module) {
                     placeOf(op->getLoc()), what);
     if (!llvm::is_contained(problems, text))
       problems.push_back(text);
+  };
+  auto textOf = [](Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
   };
   module.walk([&](Operation *op) {
     if (isa<ModuleOp, func::FuncOp, func::ReturnOp>(op))
@@ -185,23 +206,19 @@ static Status checkContents(ModuleOp module) {
       auto tensor = dyn_cast<TensorType>(type);
       if (!tensor)
         continue;
-      std::string text;
-      llvm::raw_string_ostream(text) << type;
       if (!tensor.hasStaticShape())
-        add(op, fmt::format("result {}; accepted are static shapes", text));
-      else if (!tensor.getElementType().isF32())
-        add(op, fmt::format("result {}; accepted are tensors of f32", text));
+        add(op,
+            fmt::format("result {}; accepted are static shapes", textOf(type)));
+      else if (!isAccepted(tensor.getElementType()))
+        add(op, fmt::format("result {}; {}", textOf(type), acceptedElements));
     }
   });
   for (func::FuncOp function : module.getOps<func::FuncOp>())
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
       if (auto tensor = dyn_cast<TensorType>(type);
-          tensor && !tensor.getElementType().isF32()) {
-        std::string text;
-        llvm::raw_string_ostream(text) << type;
-        problems.push_back(fmt::format(
-            "argument {}: {}; accepted are tensors of f32", i, text));
-      }
+          tensor && !isAccepted(tensor.getElementType()))
+        problems.push_back(fmt::format("argument {}: {}; {}", i, textOf(type),
+                                       acceptedElements));
   if (problems.empty())
     return Status::success();
   if (problems.size() == 1)
@@ -239,7 +256,9 @@ Status tessera::normalizeMlir(ModuleOp module, const ImportOptions &options) {
   TESSERA_RETURN_IF_ERROR(checkSignature(entry, options));
   nameBoundary(entry);
   TESSERA_RETURN_IF_ERROR(lowerTosa(module));
-  return checkContents(module);
+  TESSERA_RETURN_IF_ERROR(checkContents(module));
+  storeBooleansAsBytes(entry);
+  return Status::success();
 }
 
 ModelDeclaration tessera::declarationOf(ModuleOp module, bool bytecode) {

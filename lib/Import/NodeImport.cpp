@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NodeImport.h"
+#include "TensorBuilders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -21,18 +22,45 @@ using namespace tessera::onnx;
 /// is never hashed.
 static constexpr size_t resourceBytes = 1024;
 
+Type tessera::onnx::storedType(MLIRContext *context, int32_t elementType) {
+  Builder builder(context);
+  switch (elementType) {
+  case Float:
+    return builder.getF32Type();
+  case Float16:
+    return builder.getF16Type();
+  case BFloat16:
+    return builder.getBF16Type();
+  case Int8:
+  case Uint8:
+    return builder.getI8Type();
+  case Int32:
+    return builder.getI32Type();
+  case Bool:
+    return builder.getI1Type();
+  default:
+    return Type();
+  }
+}
+
 Value GraphValues::buildConstant(const Tensor &tensor, StringRef name) {
   SmallVector<int64_t> shape(tensor.shape.begin(), tensor.shape.end());
-  auto type = RankedTensorType::get(shape, constants.getF32Type());
+  auto type = RankedTensorType::get(
+      shape, storedType(constants.getContext(), tensor.elementType));
   ArrayRef<char> bytes(tensor.data->data(), tensor.data->size());
   Location loc = NameLoc::get(constants.getStringAttr(name));
   ElementsAttr value;
-  if (bytes.size() < resourceBytes) {
+  if (tensor.elementType == Bool) {
+    SmallVector<bool> truths;
+    for (char byte : bytes)
+      truths.push_back(byte != 0);
+    value = DenseElementsAttr::get(type, ArrayRef<bool>(truths));
+  } else if (bytes.size() < resourceBytes) {
     value = DenseElementsAttr::getFromRawBuffer(type, bytes);
   } else {
     std::shared_ptr<const std::string> owner = tensor.data;
     AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(
-        bytes, alignof(float),
+        bytes, elementBytes(tensor.elementType),
         [owner](void *, size_t, size_t) mutable { owner.reset(); });
     value = DenseResourceElementsAttr::get(type, name, std::move(blob));
   }
@@ -43,24 +71,53 @@ tessera::Result<Value> GraphValues::materialize(const std::string &name) {
   GraphValue &entry = byName[name];
   if (entry.value)
     return entry.value;
-  if (!entry.constant || entry.constant->elementType != Float)
+  if (!entry.constant ||
+      !storedType(constants.getContext(), entry.constant->elementType))
     return NodeImport::error(fmt::format(
-        "'{}' has elements of type {}; accepted is float", name,
+        "'{}' has elements of type {}; accepted are float, float16, bfloat16, "
+        "int8, uint8, int32 and bool",
+        name,
         entry.constant ? elementTypeName(entry.constant->elementType)
                        : "unknown"));
   if (entry.constant->elementCount() == 0)
     return NodeImport::error(fmt::format(
         "'{}' has no elements; accepted are extents of at least 1", name));
+  entry.elementType = entry.constant->elementType;
   entry.value = buildConstant(*entry.constant, name);
   return entry.value;
 }
 
 //===-- Operands ----------------------------------------------------------===//
 
-tessera::Result<Value> NodeImport::input(size_t index) {
+tessera::Result<Value> NodeImport::storedInput(size_t index) {
   if (!hasInput(index))
     return error(fmt::format("operand {} is missing", index));
   return values.materialize(node.inputs[index]);
+}
+
+int32_t NodeImport::inputType(size_t index) const {
+  if (!hasInput(index))
+    return Undefined;
+  const GraphValue &entry = values.byName[node.inputs[index]];
+  return entry.constant ? entry.constant->elementType : entry.elementType;
+}
+
+tessera::Result<Value> NodeImport::input(size_t index) {
+  TESSERA_ASSIGN_OR_RETURN(Value value, storedInput(index));
+  int32_t type = inputType(index);
+  if (type == Float)
+    return value;
+  if (type != Float16 && type != BFloat16)
+    return error(fmt::format("operand {} has elements of type {}; accepted are "
+                             "float, float16 and bfloat16",
+                             index, elementTypeName(type)));
+  if (narrowType == Undefined)
+    narrowType = type;
+  return buildElementwise(b, value, b.getF32Type(),
+                          [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                            return arith::ExtFOp::create(b, b.getF32Type(),
+                                                         e[0]);
+                          });
 }
 
 const Tensor *NodeImport::constantInput(size_t index) const {
@@ -85,18 +142,22 @@ tessera::Result<std::vector<int64_t>> NodeImport::integerInput(size_t index) {
 
 tessera::Result<float> NodeImport::scalarInput(size_t index) {
   const Tensor *constant = constantInput(index);
-  if (!constant || constant->elementType != Float ||
-      constant->elementCount() != 1)
+  std::optional<std::vector<double>> numbers;
+  if (constant && constant->elementCount() == 1 &&
+      (constant->elementType == Float || constant->elementType == Float16 ||
+       constant->elementType == BFloat16))
+    numbers = constant->numbers();
+  if (!numbers)
     return error(fmt::format("operand {}: accepted is a constant with one "
                              "float element",
                              index));
-  return constant->floats()->front();
+  return static_cast<float>(numbers->front());
 }
 
 tessera::Result<std::vector<int64_t>> NodeImport::inputShape(size_t index) {
   if (const Tensor *constant = constantInput(index))
     return std::vector<int64_t>(constant->shape.begin(), constant->shape.end());
-  TESSERA_ASSIGN_OR_RETURN(Value value, input(index));
+  TESSERA_ASSIGN_OR_RETURN(Value value, storedInput(index));
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   return std::vector<int64_t>(shape.begin(), shape.end());
 }
@@ -171,14 +232,40 @@ tessera::Result<int64_t> NodeImport::axis(int64_t axis, int64_t rank,
 //===-- Results -----------------------------------------------------------===//
 
 void NodeImport::setResult(size_t index, Value value) {
-  values.byName[node.outputs[index]].value = value;
+  if (narrowType == Undefined)
+    return setResult(index, value, Float);
+  Type narrow = storedType(b.getContext(), narrowType);
+  // One operand always broadcasts.
+  value = *buildElementwise(
+      b, value, narrow, [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+        return arith::TruncFOp::create(b, narrow, e[0]);
+      });
+  setResult(index, value, narrowType);
+}
+
+void NodeImport::setResult(size_t index, Value value, int32_t elementType) {
+  GraphValue &entry = values.byName[node.outputs[index]];
+  entry.value = value;
+  entry.elementType = elementType;
 }
 
 void NodeImport::setConstant(size_t index, Tensor tensor) {
-  values.byName[node.outputs[index]].constant =
-      std::make_shared<const Tensor>(std::move(tensor));
+  GraphValue &entry = values.byName[node.outputs[index]];
+  entry.elementType = tensor.elementType;
+  entry.constant = std::make_shared<const Tensor>(std::move(tensor));
 }
 
 void NodeImport::forwardInput() {
   values.byName[node.outputs[0]] = values.byName[node.inputs[0]];
+}
+
+void NodeImport::reshapeResult(size_t index, ArrayRef<int64_t> shape) {
+  GraphValue &entry = values.byName[node.outputs[index]];
+  if (entry.constant) {
+    Tensor reshaped = *entry.constant;
+    reshaped.shape.assign(shape.begin(), shape.end());
+    entry.constant = std::make_shared<const Tensor>(std::move(reshaped));
+    return;
+  }
+  entry.value = buildReshape(b, entry.value, shape);
 }

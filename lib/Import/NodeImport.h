@@ -35,16 +35,22 @@ namespace tessera::onnx {
 struct GraphValue {
   mlir::Value value;
   std::shared_ptr<const Tensor> constant;
+  /// An ElementType: what the elements mean, e.g. whether i8 has a sign.
+  int32_t elementType = Undefined;
   /// Defined by a node that could not be imported.
   bool missing = false;
 };
+
+/// The type of a computed tensor's elements, or null if tensors of the element
+/// type are only known as constants.
+mlir::Type storedType(mlir::MLIRContext *context, int32_t elementType);
 
 /// The values of a graph by name, and where its constants are built.
 class GraphValues {
 public:
   GraphValues(mlir::OpBuilder constants) : constants(constants) {}
   std::map<std::string, GraphValue> byName;
-  /// The f32 value of `name`, built if it is still only a constant.
+  /// The value of `name`, built if it is still only a constant.
   Result<mlir::Value> materialize(const std::string &name);
   /// A constant operation at the start of the function.
   mlir::Value buildConstant(const Tensor &tensor, llvm::StringRef name);
@@ -74,8 +80,13 @@ public:
   bool hasOutput(size_t index) const {
     return index < node.outputs.size() && !node.outputs[index].empty();
   }
-  /// The f32 tensor at `index`.
+  /// The tensor of floats at `index`, as f32. Elements of a narrower type are
+  /// widened, and then results are rounded to that type.
   Result<mlir::Value> input(size_t index);
+  /// The tensor at `index` as it is stored.
+  Result<mlir::Value> storedInput(size_t index);
+  /// The element type of the operand at `index`, as ONNX numbers them.
+  int32_t inputType(size_t index) const;
   /// The operand's elements if it is known while importing.
   const Tensor *constantInput(size_t index) const;
   /// The integers at `index`; an error if they are not known while importing.
@@ -101,13 +112,20 @@ public:
   Result<int64_t> axis(int64_t axis, int64_t rank, int64_t last);
 
   //===-- Results ---------------------------------------------------------===//
+  /// A result of f32, rounded to the narrow type of the operands if they have
+  /// one.
   void setResult(size_t index, mlir::Value value);
+  /// A result with elements of an ONNX type, stored as that is.
+  void setResult(size_t index, mlir::Value value, int32_t elementType);
   void setConstant(size_t index, Tensor tensor);
   /// Result 0 is operand 0, constant or not.
   void forwardInput();
+  /// A result that is set already, in another shape with as many elements.
+  void reshapeResult(size_t index, llvm::ArrayRef<int64_t> shape);
 
 private:
   GraphValues &values;
+  int32_t narrowType = Undefined; ///< Of operands that were widened.
   const Attribute *find(llvm::StringRef name) const;
   Result<const Attribute *> find(llvm::StringRef name, Attribute::Kind kind);
 };
@@ -130,6 +148,13 @@ std::string knownOperators();
 // The import functions, by file.
 // ImportConvolution.cpp
 Status importConv(NodeImport &node);
+// ImportConvTranspose.cpp
+Status importConvTranspose(NodeImport &node);
+// ImportResize.cpp
+Status importResize(NodeImport &node);
+Status importCumSum(NodeImport &node);
+Status importLrn(NodeImport &node);
+Status importTrilu(NodeImport &node);
 // ImportPooling.cpp
 Status importMaxPool(NodeImport &node);
 Status importAveragePool(NodeImport &node);
@@ -142,11 +167,26 @@ Status importMatMul(NodeImport &node);
 Status importBatchNormalization(NodeImport &node);
 Status importSoftmax(NodeImport &node);
 Status importLogSoftmax(NodeImport &node);
+Status importLayerNormalization(NodeImport &node);
+Status importGroupNormalization(NodeImport &node);
+// ImportQuantized.cpp
+Status importQuantizeLinear(NodeImport &node);
+Status importDequantizeLinear(NodeImport &node);
+Status importDynamicQuantizeLinear(NodeImport &node);
+Status importMatMulInteger(NodeImport &node);
+Status importConvInteger(NodeImport &node);
+Status importQLinearMatMul(NodeImport &node);
+Status importQLinearConv(NodeImport &node);
 // ImportReduction.cpp
 Status importReduction(NodeImport &node);
 // ImportElementwise.cpp
 Status importBinary(NodeImport &node);
+Status importMean(NodeImport &node);
+Status importPow(NodeImport &node);
+Status importWhere(NodeImport &node);
+Status importCast(NodeImport &node);
 Status importUnary(NodeImport &node);
+Status importActivation(NodeImport &node);
 Status importClip(NodeImport &node);
 Status importLeakyRelu(NodeImport &node);
 Status importHardSigmoid(NodeImport &node);
@@ -160,6 +200,17 @@ Status importUnsqueeze(NodeImport &node);
 Status importTranspose(NodeImport &node);
 Status importConcat(NodeImport &node);
 Status importShape(NodeImport &node);
+// ImportSlices.cpp
+Status importSlice(NodeImport &node);
+Status importSplit(NodeImport &node);
+Status importGather(NodeImport &node);
+Status importPad(NodeImport &node);
+Status importExpand(NodeImport &node);
+Status importTile(NodeImport &node);
+Status importBlocks(NodeImport &node);
+Status importConstantOfShape(NodeImport &node);
+Status importRange(NodeImport &node);
+Status importSize(NodeImport &node);
 
 } // namespace tessera::onnx
 

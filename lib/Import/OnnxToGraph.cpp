@@ -13,7 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "OnnxToGraph.h"
+#include "BooleanBoundary.h"
 #include "NodeImport.h"
+#include "ShapeInputs.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -96,10 +98,10 @@ namespace {
 class Problems {
 public:
   void add(const ValueInfo &input) {
-    lines.push_back(fmt::format("input '{}': has elements of type {}; accepted "
-                                "is float",
-                                input.name,
-                                elementTypeName(input.elementType)));
+    lines.push_back(fmt::format(
+        "input '{}': has elements of type {}; accepted are float, float16, "
+        "bfloat16, int8, uint8, int32 and bool",
+        input.name, elementTypeName(input.elementType)));
   }
   void add(const Node &node, const Status &status) {
     lines.push_back(fmt::format("node '{}' ({}): {}", node.displayName(),
@@ -191,8 +193,15 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   SmallVector<Type> inputTypes;
-  for (const SmallVector<int64_t> &shape : shapes)
-    inputTypes.push_back(RankedTensorType::get(shape, builder.getF32Type()));
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    Type element = storedType(&context, model.inputs[i].elementType);
+    // An argument that nothing reads, or an input that is refused below.
+    if (!element)
+      element = model.inputs[i].elementType == Int64
+                    ? Type(builder.getI64Type())
+                    : Type(builder.getF32Type());
+    inputTypes.push_back(RankedTensorType::get(shapes[i], element));
+  }
   auto function = func::FuncOp::create(builder, loc, "main",
                                        builder.getFunctionType(inputTypes, {}));
   Block *body = function.addEntryBlock();
@@ -205,23 +214,33 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
   GraphValues values(builder);
   for (const auto &[name, tensor] : model.initializers)
     values.byName[name].constant = std::make_shared<const Tensor>(tensor);
-  for (size_t i = 0; i < model.inputs.size(); ++i)
-    values.byName[model.inputs[i].name].value = body->getArgument(i);
   Problems problems;
-  for (const ValueInfo &input : model.inputs)
-    if (input.elementType != Float) {
+  std::set<std::string> deciding = inputsThatDecideShapes(model);
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    const ValueInfo &input = model.inputs[i];
+    GraphValue &entry = values.byName[input.name];
+    entry.elementType = input.elementType;
+    if (deciding.count(input.name))
+      entry.constant = givenValue(input, i, shapes[i], options);
+    if (entry.constant)
+      continue;
+    entry.value = body->getArgument(i);
+    if (!storedType(&context, input.elementType)) {
       problems.add(input);
-      values.byName[input.name].missing = true;
+      entry.missing = true;
     }
+  }
   importNodes(model, opset, values, builder, problems);
   TESSERA_RETURN_IF_ERROR(problems.status());
 
   SmallVector<Value> results;
+  SmallVector<int32_t> resultTypes;
   for (const ValueInfo &output : model.outputs) {
     tessera::Result<Value> value = values.materialize(output.name);
     if (!value.ok())
       return value.status().withContext("output");
     results.push_back(*value);
+    resultTypes.push_back(values.byName[output.name].elementType);
   }
   end->setOperands(results);
   function.setType(
@@ -229,15 +248,22 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
   auto name = [&](const std::string &text) {
     return builder.getStringAttr(text);
   };
-  TypeAttr type = TypeAttr::get(builder.getF32Type());
+  auto type = [&](int32_t elementType) {
+    return TypeAttr::get(
+        elementType == Uint8   ? builder.getIntegerType(8, /*isSigned=*/false)
+        : elementType == Int64 ? builder.getI64Type()
+                               : storedType(&context, elementType));
+  };
   for (size_t i = 0; i < model.inputs.size(); ++i) {
     function.setArgAttr(i, graph::nameAttrName, name(model.inputs[i].name));
-    function.setArgAttr(i, graph::typeAttrName, type);
+    function.setArgAttr(i, graph::typeAttrName,
+                        type(model.inputs[i].elementType));
   }
   for (size_t i = 0; i < model.outputs.size(); ++i) {
     function.setResultAttr(i, graph::nameAttrName, name(model.outputs[i].name));
-    function.setResultAttr(i, graph::typeAttrName, type);
+    function.setResultAttr(i, graph::typeAttrName, type(resultTypes[i]));
   }
+  storeBooleansAsBytes(function);
   TESSERA_RETURN_IF_ERROR(verifyModule(*module));
   return module;
 }

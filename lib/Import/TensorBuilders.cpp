@@ -13,6 +13,7 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include <bit>
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
@@ -68,20 +69,34 @@ Value tessera::onnx::buildDivision(ImplicitLocOpBuilder &b, Value sum,
                                buildScalar(b, static_cast<float>(count)));
 }
 
+Type tessera::onnx::elementTypeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+Value tessera::onnx::buildNumber(ImplicitLocOpBuilder &b, Type type,
+                                 double value) {
+  if (isa<FloatType>(type))
+    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
+  return arith::ConstantOp::create(
+      b, b.getIntegerAttr(type, static_cast<int64_t>(value)));
+}
+
 Value tessera::onnx::buildEmpty(ImplicitLocOpBuilder &b,
-                                ArrayRef<int64_t> shape) {
-  return tensor::EmptyOp::create(b, shape, b.getF32Type());
+                                ArrayRef<int64_t> shape, Type element) {
+  return tensor::EmptyOp::create(b, shape, element ? element : b.getF32Type());
 }
 
 Value tessera::onnx::buildFilled(ImplicitLocOpBuilder &b,
-                                 ArrayRef<int64_t> shape, float value) {
-  Value scalar = buildScalar(b, value);
-  return linalg::FillOp::create(b, scalar, buildEmpty(b, shape)).getResult(0);
+                                 ArrayRef<int64_t> shape, double value,
+                                 Type element) {
+  Value scalar = buildNumber(b, element ? element : b.getF32Type(), value);
+  return linalg::FillOp::create(b, scalar, buildEmpty(b, shape, element))
+      .getResult(0);
 }
 
 Value tessera::onnx::buildPad(ImplicitLocOpBuilder &b, Value value,
                               unsigned firstDim, ArrayRef<int64_t> low,
-                              ArrayRef<int64_t> high, float element) {
+                              ArrayRef<int64_t> high, double element) {
   if (llvm::all_of(low, [](int64_t v) { return v == 0; }) &&
       llvm::all_of(high, [](int64_t v) { return v == 0; }))
     return value;
@@ -93,8 +108,9 @@ Value tessera::onnx::buildPad(ImplicitLocOpBuilder &b, Value value,
     highs[firstDim + i] = b.getIndexAttr(high[i]);
     shape[firstDim + i] += low[i] + high[i];
   }
-  return tensor::PadOp::create(b, RankedTensorType::get(shape, b.getF32Type()),
-                               value, lows, highs, buildScalar(b, element));
+  Type type = elementTypeOf(value);
+  return tensor::PadOp::create(b, RankedTensorType::get(shape, type), value,
+                               lows, highs, buildNumber(b, type, element));
 }
 
 Value tessera::onnx::buildReshape(ImplicitLocOpBuilder &b, Value value,
@@ -124,7 +140,7 @@ Value tessera::onnx::buildTranspose(ImplicitLocOpBuilder &b, Value value,
   SmallVector<int64_t> shape;
   for (int64_t dim : permutation)
     shape.push_back(shapeOf(value)[dim]);
-  Value init = buildEmpty(b, shape);
+  Value init = buildEmpty(b, shape, elementTypeOf(value));
   return linalg::TransposeOp::create(b, value, init, permutation)->getResult(0);
 }
 
@@ -166,26 +182,26 @@ tessera::onnx::broadcastShapes(ArrayRef<Value> operands) {
   return shape;
 }
 
-/// The value of a constant with one element.
-static std::optional<float> oneElement(Value value) {
+/// The value of a constant with one element, or null.
+static TypedAttr oneElement(Value value) {
   DenseElementsAttr elements;
   if (!matchPattern(value, m_Constant(&elements)) ||
       elements.getNumElements() != 1)
-    return std::nullopt;
-  return elements.getSplatValue<float>();
+    return TypedAttr();
+  return cast<TypedAttr>(elements.getSplatValue<Attribute>());
 }
 
 tessera::Result<Value>
 tessera::onnx::buildElementwise(ImplicitLocOpBuilder &b,
-                                ArrayRef<Value> operands,
+                                ArrayRef<Value> operands, Type element,
                                 ElementFunction function) {
   TESSERA_ASSIGN_OR_RETURN(SmallVector<int64_t> shape,
                            broadcastShapes(operands));
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
-  SmallVector<std::optional<float>> scalars;
+  SmallVector<TypedAttr> scalars;
   for (Value operand : operands) {
-    scalars.push_back(operands.size() > 1 ? oneElement(operand) : std::nullopt);
+    scalars.push_back(operands.size() > 1 ? oneElement(operand) : TypedAttr());
     if (scalars.back())
       continue;
     ArrayRef<int64_t> own = shapeOf(operand);
@@ -200,15 +216,50 @@ tessera::onnx::buildElementwise(ImplicitLocOpBuilder &b,
   }
   maps.push_back(b.getMultiDimIdentityMap(shape.size()));
   SmallVector<IteratorType> iterators(shape.size(), IteratorType::parallel);
-  return buildGeneric(b, inputs, buildEmpty(b, shape), maps, iterators,
-                      [&](ImplicitLocOpBuilder &inner, ValueRange elements) {
-                        SmallVector<Value> all;
-                        size_t next = 0;
-                        for (std::optional<float> scalar : scalars)
-                          all.push_back(scalar ? buildScalar(inner, *scalar)
-                                               : elements[next++]);
-                        return function(inner, all);
-                      });
+  return buildGeneric(
+      b, inputs, buildEmpty(b, shape, element), maps, iterators,
+      [&](ImplicitLocOpBuilder &inner, ValueRange elements) {
+        SmallVector<Value> all;
+        size_t next = 0;
+        for (TypedAttr scalar : scalars)
+          all.push_back(
+              scalar ? arith::ConstantOp::create(inner, scalar).getResult()
+                     : elements[next++]);
+        return function(inner, all);
+      });
+}
+
+tessera::Result<Value>
+tessera::onnx::buildElementwise(ImplicitLocOpBuilder &b,
+                                ArrayRef<Value> operands,
+                                ElementFunction function) {
+  return buildElementwise(b, operands, b.getF32Type(), function);
+}
+
+tessera::Result<Value> tessera::onnx::buildBroadcast(ImplicitLocOpBuilder &b,
+                                                     Value value,
+                                                     ArrayRef<int64_t> shape) {
+  if (shapeOf(value) == shape)
+    return value;
+  Type element = elementTypeOf(value);
+  // The empty tensor only lends its shape.
+  TESSERA_ASSIGN_OR_RETURN(
+      SmallVector<int64_t> common,
+      broadcastShapes({value, buildEmpty(b, shape, element)}));
+  SmallVector<AffineExpr> indices;
+  ArrayRef<int64_t> own = shapeOf(value);
+  for (size_t i = 0; i < own.size(); ++i) {
+    size_t dim = common.size() - own.size() + i;
+    indices.push_back(own[i] == common[dim] ? b.getAffineDimExpr(dim)
+                                            : b.getAffineConstantExpr(0));
+  }
+  SmallVector<AffineMap> maps{
+      AffineMap::get(common.size(), 0, indices, b.getContext()),
+      b.getMultiDimIdentityMap(common.size())};
+  SmallVector<IteratorType> iterators(common.size(), IteratorType::parallel);
+  return buildGeneric(
+      b, value, buildEmpty(b, common, element), maps, iterators,
+      [](ImplicitLocOpBuilder &, ValueRange e) -> Value { return e[0]; });
 }
 
 Value tessera::onnx::buildAlongDim(ImplicitLocOpBuilder &b, Value value,
@@ -219,7 +270,8 @@ Value tessera::onnx::buildAlongDim(ImplicitLocOpBuilder &b, Value value,
   SmallVector<AffineMap> maps{
       identity, AffineMap::get(rank, 0, b.getAffineDimExpr(dim)), identity};
   SmallVector<IteratorType> iterators(rank, IteratorType::parallel);
-  return buildGeneric(b, {value, operand}, buildEmpty(b, shapeOf(value)), maps,
+  return buildGeneric(b, {value, operand},
+                      buildEmpty(b, shapeOf(value), elementTypeOf(value)), maps,
                       iterators, function);
 }
 
@@ -234,15 +286,32 @@ Value tessera::onnx::buildReduction(ImplicitLocOpBuilder &b, Value value,
   SmallVector<AffineMap> maps{identity, identity.dropResult(dim)};
   SmallVector<IteratorType> iterators(rank, IteratorType::parallel);
   iterators[dim] = IteratorType::reduction;
-  float neutral = reduction == Reduction::Sum
-                      ? 0.0f
-                      : -std::numeric_limits<float>::infinity();
+  Type element = elementTypeOf(value);
+  bool isFloat = isa<FloatType>(element);
+  double lowest = isFloat
+                      ? -std::numeric_limits<double>::infinity()
+                      : -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
+  double neutral = reduction == Reduction::Sum   ? 0
+                   : reduction == Reduction::Max ? lowest
+                   : isFloat                     ? -lowest
+                                                 : -lowest - 1;
   return buildGeneric(
-      b, value, buildFilled(b, shape, neutral), maps, iterators,
-      [&](ImplicitLocOpBuilder &inner, ValueRange elements) -> Value {
-        if (reduction == Reduction::Sum)
-          return arith::AddFOp::create(inner, elements[1], elements[0]);
-        return arith::MaximumFOp::create(inner, elements[1], elements[0]);
+      b, value, buildFilled(b, shape, neutral, element), maps, iterators,
+      [&](ImplicitLocOpBuilder &inner, ValueRange e) -> Value {
+        switch (reduction) {
+        case Reduction::Sum:
+          return isFloat ? arith::AddFOp::create(inner, e[1], e[0]).getResult()
+                         : arith::AddIOp::create(inner, e[1], e[0]);
+        case Reduction::Max:
+          return isFloat
+                     ? arith::MaximumFOp::create(inner, e[1], e[0]).getResult()
+                     : arith::MaxSIOp::create(inner, e[1], e[0]);
+        case Reduction::Min:
+          return isFloat
+                     ? arith::MinimumFOp::create(inner, e[1], e[0]).getResult()
+                     : arith::MinSIOp::create(inner, e[1], e[0]);
+        }
+        llvm_unreachable("every reduction has a case");
       });
 }
 

@@ -32,16 +32,21 @@ mlir::Value buildScalar(mlir::ImplicitLocOpBuilder &b, float value);
 /// exact, since a product is cheaper.
 mlir::Value buildDivision(mlir::ImplicitLocOpBuilder &b, mlir::Value sum,
                           int64_t count);
-/// A tensor without defined elements.
+mlir::Type elementTypeOf(mlir::Value value);
+/// A constant of an integer or float type.
+mlir::Value buildNumber(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
+                        double value);
+/// A tensor without defined elements; of f32 if no type is given.
 mlir::Value buildEmpty(mlir::ImplicitLocOpBuilder &b,
-                       llvm::ArrayRef<int64_t> shape);
+                       llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
 mlir::Value buildFilled(mlir::ImplicitLocOpBuilder &b,
-                        llvm::ArrayRef<int64_t> shape, float value);
+                        llvm::ArrayRef<int64_t> shape, double value,
+                        mlir::Type element = {});
 /// Pads dimension `firstDim + i` by low[i] and high[i]; the value itself if all
 /// are 0.
 mlir::Value buildPad(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                      unsigned firstDim, llvm::ArrayRef<int64_t> low,
-                     llvm::ArrayRef<int64_t> high, float element);
+                     llvm::ArrayRef<int64_t> high, double element);
 /// The same elements in another shape with as many of them.
 mlir::Value buildReshape(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                          llvm::ArrayRef<int64_t> shape);
@@ -56,11 +61,25 @@ using ElementFunction = llvm::function_ref<mlir::Value(
 /// broadcasting.
 Result<llvm::SmallVector<int64_t>>
 broadcastShapes(llvm::ArrayRef<mlir::Value> operands);
-/// One linalg.generic over broadcast operands. Constants with one element are
-/// taken into its body.
+/// One linalg.generic over broadcast operands, with results of `element`.
+/// Constants with one element are taken into its body.
+Result<mlir::Value> buildElementwise(mlir::ImplicitLocOpBuilder &b,
+                                     llvm::ArrayRef<mlir::Value> operands,
+                                     mlir::Type element,
+                                     ElementFunction function);
+/// With results of f32.
 Result<mlir::Value> buildElementwise(mlir::ImplicitLocOpBuilder &b,
                                      llvm::ArrayRef<mlir::Value> operands,
                                      ElementFunction function);
+/// The value repeated along dimensions of extent 1, and leading ones added.
+Result<mlir::Value> buildBroadcast(mlir::ImplicitLocOpBuilder &b,
+                                   mlir::Value value,
+                                   llvm::ArrayRef<int64_t> shape);
+
+/// The elements at the given positions along a dimension, of which there is at
+/// least one; an error if they are too scattered to be copied piece by piece.
+Result<mlir::Value> buildPick(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                              unsigned dim, llvm::ArrayRef<int64_t> positions);
 
 /// `value` combined with `operand`, which has one element for each index of
 /// dimension `dim`.
@@ -68,8 +87,9 @@ mlir::Value buildAlongDim(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                           mlir::Value operand, unsigned dim,
                           ElementFunction function);
 
-enum class Reduction { Sum, Max };
-/// Reduces dimension `dim` away, in the order of its index.
+enum class Reduction { Sum, Max, Min };
+/// Reduces dimension `dim` away, in the order of its index. Of floats or signed
+/// integers.
 mlir::Value buildReduction(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                            unsigned dim, Reduction reduction);
 /// `function(value, reduced)`, where `reduced` lacks dimension `dim`.

@@ -45,6 +45,11 @@ Result<std::vector<int64_t>> readKernelShape(NodeImport &node, size_t rank);
 /// [N, C, W] as [N, C, 1, W]; four dimensions stay.
 llvm::SmallVector<int64_t> withTwoSpatialDims(llvm::ArrayRef<int64_t> shape);
 
+/// The convolution of a padded [N, C, H, W] with [F, C / group, KH, KW].
+mlir::Value buildConvolution(mlir::ImplicitLocOpBuilder &b, mlir::Value image,
+                             mlir::Value weights, const Window &window,
+                             int64_t group);
+
 } // namespace tessera::onnx
 
 #endif // TESSERA_LIB_IMPORT_WINDOW_H

@@ -28,7 +28,8 @@ tessera::importForCompilation(const std::string &path,
   auto imported = std::make_shared<ImportedModel>();
   imported->context = createContext();
   ImportOptions importOptions{options.dims, options.inputShapes,
-                              options.inputShapesByPosition};
+                              options.inputShapesByPosition,
+                              options.inputBytesByPosition, options.inputBytes};
   TESSERA_ASSIGN_OR_RETURN(imported->module,
                            importModel(*imported->context, path, importOptions));
   return imported;

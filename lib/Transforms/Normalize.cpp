@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IntegerContractions.h"
 #include "LinalgStructure.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -325,6 +326,7 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
       RewritePatternSet patterns(context);
       patterns.add<FoldCopy, MakeInitExplicit>(context);
       patterns.add<FuseElementwise>(context, intoReductions);
+      populateIntegerContractionPatterns(patterns);
       // Of the upstream set only the folds of constants and unused operands.
       linalg::populateElementwiseOpsFusionPatterns(
           patterns, [](OpOperand *) { return false; });

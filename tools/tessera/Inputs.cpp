@@ -116,10 +116,22 @@ Status Inputs::read() {
 }
 
 void Inputs::describeTo(CompileOptions &options) const {
-  for (const auto &[name, given] : byName)
+  // What decides shapes is a list of a few numbers.
+  constexpr size_t fewBytes = 1024;
+  auto bytesOf = [](const HostTensor &tensor) {
+    return std::string(reinterpret_cast<const char *>(tensor.bytes.data()),
+                       tensor.bytes.size());
+  };
+  for (const auto &[name, given] : byName) {
     options.inputShapes[name] = given.tensor.shape;
-  for (const auto &[position, given] : byPosition)
+    if (given.tensor.bytes.size() <= fewBytes)
+      options.inputBytes[name] = bytesOf(given.tensor);
+  }
+  for (const auto &[position, given] : byPosition) {
     options.inputShapesByPosition[position] = given.tensor.shape;
+    if (given.tensor.bytes.size() <= fewBytes)
+      options.inputBytesByPosition[position] = bytesOf(given.tensor);
+  }
 }
 
 Status Inputs::check(const Given &given, const TensorSignature &wanted) {

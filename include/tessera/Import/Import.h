@@ -43,6 +43,10 @@ struct ImportOptions {
   /// bind symbolic dimensions and must agree with the model.
   std::map<std::string, std::vector<uint64_t>> inputShapes;
   std::map<uint32_t, std::vector<uint64_t>> inputShapesByPosition;
+  /// The bytes of small inputs by their position: an ONNX input that decides
+  /// shapes is a constant with this value.
+  std::map<uint32_t, std::string> inputBytesByPosition;
+  std::map<std::string, std::string> inputBytes; ///< Likewise, by name.
 };
 
 /// What a model file declares, before any dimension is bound.

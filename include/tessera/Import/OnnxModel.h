@@ -81,6 +81,9 @@ struct Tensor {
   uint64_t elementCount() const;
   /// The elements of an int64 or int32 tensor; nothing for another type.
   std::optional<std::vector<int64_t>> integers() const;
+  /// The elements as numbers, exact but for 64-bit integers; nothing for a type
+  /// that is neither a float, an integer nor a boolean.
+  std::optional<std::vector<double>> numbers() const;
   /// The elements of a float tensor; nothing for another type.
   std::optional<std::vector<float>> floats() const;
 };

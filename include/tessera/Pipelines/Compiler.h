@@ -48,6 +48,10 @@ struct CompileOptions {
   /// must agree with the model. By input name, or by position.
   std::map<std::string, std::vector<uint64_t>> inputShapes;
   std::map<uint32_t, std::vector<uint64_t>> inputShapesByPosition;
+  /// The bytes of small inputs by their position: an input that decides shapes
+  /// is compiled in with this value.
+  std::map<uint32_t, std::string> inputBytesByPosition;
+  std::map<std::string, std::string> inputBytes; ///< Likewise, by name.
   EmitLevel emit = EmitLevel::Object;
   /// Pass whose result is printed into `dumpText`; empty: none. An unknown name
   /// is an error that lists the known ones.

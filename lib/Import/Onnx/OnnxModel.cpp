@@ -7,8 +7,11 @@
 
 #include "tessera/Import/OnnxModel.h"
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <limits>
 
 using namespace tessera;
 using namespace tessera::onnx;
@@ -113,6 +116,65 @@ std::optional<std::vector<int64_t>> Tensor::integers() const {
     std::memcpy(narrow.data(), data->data(), narrow.size() * 4);
   std::copy(narrow.begin(), narrow.end(), values.begin());
   return values;
+}
+
+template <typename T>
+static std::vector<double> toNumbers(const Tensor &tensor) {
+  std::vector<T> elements(tensor.elementCount());
+  if (!elements.empty())
+    std::memcpy(elements.data(), tensor.data->data(),
+                elements.size() * sizeof(T));
+  return std::vector<double>(elements.begin(), elements.end());
+}
+
+/// The value of a half-precision number.
+static double halfToNumber(uint16_t bits) {
+  int exponent = bits >> 10 & 31;
+  double magnitude =
+      exponent == 31
+          ? (bits & 1023 ? std::numeric_limits<double>::quiet_NaN()
+                         : std::numeric_limits<double>::infinity())
+      : exponent == 0 ? std::ldexp(bits & 1023, -24)
+                      : std::ldexp((bits & 1023) | 1024, exponent - 25);
+  return bits >> 15 ? -magnitude : magnitude;
+}
+
+std::optional<std::vector<double>> Tensor::numbers() const {
+  switch (elementType) {
+  case Float:
+    return toNumbers<float>(*this);
+  case Double:
+    return toNumbers<double>(*this);
+  case Uint8:
+  case Bool:
+    return toNumbers<uint8_t>(*this);
+  case Int8:
+    return toNumbers<int8_t>(*this);
+  case Uint16:
+    return toNumbers<uint16_t>(*this);
+  case Int16:
+    return toNumbers<int16_t>(*this);
+  case Uint32:
+    return toNumbers<uint32_t>(*this);
+  case Int32:
+    return toNumbers<int32_t>(*this);
+  case Int64:
+    return toNumbers<int64_t>(*this);
+  case Uint64:
+    return toNumbers<uint64_t>(*this);
+  case Float16:
+  case BFloat16: {
+    std::vector<double> result;
+    for (double bits : toNumbers<uint16_t>(*this))
+      result.push_back(
+          elementType == Float16
+              ? halfToNumber(static_cast<uint16_t>(bits))
+              : std::bit_cast<float>(static_cast<uint32_t>(bits) << 16));
+    return result;
+  }
+  default:
+    return std::nullopt;
+  }
 }
 
 std::optional<std::vector<float>> Tensor::floats() const {

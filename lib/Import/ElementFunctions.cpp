@@ -1,0 +1,405 @@
+//===- ElementFunctions.cpp - What operators do to one element ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementFunctions.h"
+#include "NodeImport.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::onnx;
+using B = ImplicitLocOpBuilder;
+
+static bool isSigned(int32_t type) { return type == Int8 || type == Int32; }
+static bool isInteger(int32_t type) { return isSigned(type) || type == Uint8; }
+
+static Value add(B &b, Value x, Value y) {
+  return arith::AddFOp::create(b, x, y);
+}
+static Value sub(B &b, Value x, Value y) {
+  return arith::SubFOp::create(b, x, y);
+}
+static Value mul(B &b, Value x, Value y) {
+  return arith::MulFOp::create(b, x, y);
+}
+static Value div(B &b, Value x, Value y) {
+  return arith::DivFOp::create(b, x, y);
+}
+static Value compareFloats(B &b, arith::CmpFPredicate predicate, Value x,
+                           Value y) {
+  return arith::CmpFOp::create(b, predicate, x, y);
+}
+static Value select(B &b, Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, condition, x, y);
+}
+
+//===-- Two operands ------------------------------------------------------===//
+
+bool tessera::onnx::isComparison(StringRef op) {
+  return op == "Equal" || op == "Less" || op == "LessOrEqual" ||
+         op == "Greater" || op == "GreaterOrEqual";
+}
+
+static Value buildComparison(StringRef op, int32_t type, B &b, Value x,
+                             Value y) {
+  if (type == Float) {
+    using P = arith::CmpFPredicate;
+    P predicate = llvm::StringSwitch<P>(op)
+                      .Case("Equal", P::OEQ)
+                      .Case("Less", P::OLT)
+                      .Case("LessOrEqual", P::OLE)
+                      .Case("Greater", P::OGT)
+                      .Default(P::OGE);
+    return compareFloats(b, predicate, x, y);
+  }
+  using P = arith::CmpIPredicate;
+  bool sign = isSigned(type);
+  P predicate = llvm::StringSwitch<P>(op)
+                    .Case("Equal", P::eq)
+                    .Case("Less", sign ? P::slt : P::ult)
+                    .Case("LessOrEqual", sign ? P::sle : P::ule)
+                    .Case("Greater", sign ? P::sgt : P::ugt)
+                    .Default(sign ? P::sge : P::uge);
+  return arith::CmpIOp::create(b, predicate, x, y);
+}
+
+static Value buildFloatBinary(StringRef op, B &b, Value x, Value y) {
+  if (op == "Add" || op == "Sum")
+    return add(b, x, y);
+  if (op == "Sub")
+    return sub(b, x, y);
+  if (op == "Mul")
+    return mul(b, x, y);
+  if (op == "Div")
+    return div(b, x, y);
+  if (op == "Min")
+    return arith::MinimumFOp::create(b, x, y);
+  if (op == "Max")
+    return arith::MaximumFOp::create(b, x, y);
+  if (op == "PRelu")
+    return select(
+        b, compareFloats(b, arith::CmpFPredicate::OLT, x, buildScalar(b, 0)),
+        mul(b, x, y), x);
+  return Value();
+}
+
+/// The remainder with the divisor's sign.
+static Value buildModulo(int32_t type, B &b, Value x, Value y) {
+  if (!isSigned(type))
+    return arith::RemUIOp::create(b, x, y);
+  using P = arith::CmpIPredicate;
+  Value rest = arith::RemSIOp::create(b, x, y);
+  Value zero = buildNumber(b, x.getType(), 0);
+  Value differs =
+      arith::CmpIOp::create(b, P::slt, arith::XOrIOp::create(b, rest, y), zero);
+  Value inexact = arith::CmpIOp::create(b, P::ne, rest, zero);
+  return select(b, arith::AndIOp::create(b, differs, inexact),
+                arith::AddIOp::create(b, rest, y), rest);
+}
+
+static Value buildIntegerBinary(StringRef op, int32_t type, B &b, Value x,
+                                Value y) {
+  bool sign = isSigned(type);
+  if (op == "Add" || op == "Sum")
+    return arith::AddIOp::create(b, x, y);
+  if (op == "Sub")
+    return arith::SubIOp::create(b, x, y);
+  if (op == "Mul")
+    return arith::MulIOp::create(b, x, y);
+  if (op == "Div")
+    return sign ? arith::DivSIOp::create(b, x, y).getResult()
+                : arith::DivUIOp::create(b, x, y);
+  if (op == "Min")
+    return sign ? arith::MinSIOp::create(b, x, y).getResult()
+                : arith::MinUIOp::create(b, x, y);
+  if (op == "Max")
+    return sign ? arith::MaxSIOp::create(b, x, y).getResult()
+                : arith::MaxUIOp::create(b, x, y);
+  if (op == "Mod")
+    return buildModulo(type, b, x, y);
+  if (op == "PRelu" && sign)
+    return select(b,
+                  arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x,
+                                        buildNumber(b, x.getType(), 0)),
+                  arith::MulIOp::create(b, x, y), x);
+  return Value();
+}
+
+Value tessera::onnx::buildBinary(StringRef op, int32_t type, B &b, Value x,
+                                 Value y) {
+  if (isComparison(op))
+    return type != Bool || op == "Equal" ? buildComparison(op, type, b, x, y)
+                                         : Value();
+  bool bits = op.starts_with("Bitwise");
+  if (bits ? isInteger(type) : type == Bool) {
+    StringRef name = bits ? op.drop_front(7) : op;
+    if (name == "And")
+      return arith::AndIOp::create(b, x, y);
+    if (name == "Or")
+      return arith::OrIOp::create(b, x, y);
+    if (name == "Xor")
+      return arith::XOrIOp::create(b, x, y);
+    return Value();
+  }
+  if (type == Float)
+    return buildFloatBinary(op, b, x, y);
+  return isInteger(type) ? buildIntegerBinary(op, type, b, x, y) : Value();
+}
+
+//===-- Powers ------------------------------------------------------------===//
+
+Value tessera::onnx::buildConstantPower(B &b, Value x, double exponent) {
+  bool isFloat = isa<FloatType>(x.getType());
+  constexpr double maxProducts = 8;
+  if (exponent == std::floor(exponent) && exponent >= 1 &&
+      exponent <= maxProducts) {
+    Value result = x;
+    for (int i = 1; i < exponent; ++i)
+      result = isFloat ? mul(b, result, x)
+                       : arith::MulIOp::create(b, result, x).getResult();
+    return result;
+  }
+  if (exponent == 0)
+    return buildNumber(b, x.getType(), 1);
+  if (!isFloat)
+    return Value();
+  if (exponent == -1)
+    return div(b, buildScalar(b, 1), x);
+  // For -0 and -infinity a root differs from a power: take the magnitude.
+  Value magnitude = math::AbsFOp::create(b, x);
+  Value invalid =
+      compareFloats(b, arith::CmpFPredicate::OLT, x, buildScalar(b, 0));
+  Value isInfinite =
+      compareFloats(b, arith::CmpFPredicate::OEQ, magnitude,
+                    buildScalar(b, std::numeric_limits<float>::infinity()));
+  Value root =
+      select(b, isInfinite, magnitude,
+             math::SqrtOp::create(b, select(b, invalid, x, magnitude)));
+  if (exponent == 0.5)
+    return root;
+  if (exponent == -0.5)
+    return div(b, buildScalar(b, 1), root);
+  return Value();
+}
+
+Value tessera::onnx::buildPower(B &b, Value x, Value exponent) {
+  using P = arith::CmpFPredicate;
+  Value zero = buildScalar(b, 0), one = buildScalar(b, 1);
+  Value magnitude = math::AbsFOp::create(b, x);
+  Value power = math::ExpOp::create(
+      b, mul(b, exponent, math::LogOp::create(b, magnitude)));
+  // A negative base needs an integer; an odd one keeps the sign.
+  Value half = mul(b, exponent, buildScalar(b, 0.5f));
+  Value isInteger = compareFloats(
+      b, P::OEQ, math::FloorOp::create(b, exponent).getResult(), exponent);
+  Value isOdd = compareFloats(b, P::UNE,
+                              math::FloorOp::create(b, half).getResult(), half);
+  Value isNegative = compareFloats(b, P::OLT, x, zero);
+  Value nan = buildScalar(b, std::numeric_limits<float>::quiet_NaN());
+  Value negative = select(
+      b, isInteger,
+      select(b, isOdd, arith::NegFOp::create(b, power).getResult(), power),
+      nan);
+  Value result = select(b, isNegative, negative, power);
+  Value isOne =
+      arith::OrIOp::create(b, compareFloats(b, P::OEQ, exponent, zero),
+                           compareFloats(b, P::OEQ, x, one));
+  return select(b, isOne, one, result);
+}
+
+//===-- One operand -------------------------------------------------------===//
+
+Value tessera::onnx::buildSigmoid(B &b, Value x) {
+  // For large negative x the exponential is infinite and the result 0, as it
+  // should be.
+  Value one = buildScalar(b, 1);
+  Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+  return div(b, one, add(b, one, exp));
+}
+
+Value tessera::onnx::buildSoftplus(B &b, Value x) {
+  Value away = arith::NegFOp::create(b, math::AbsFOp::create(b, x));
+  Value log = math::LogOp::create(
+      b, add(b, buildScalar(b, 1), math::ExpOp::create(b, away)));
+  return add(b, arith::MaximumFOp::create(b, x, buildScalar(b, 0)), log);
+}
+
+Value tessera::onnx::buildGelu(B &b, Value x, bool approximate) {
+  Value half = mul(b, buildScalar(b, 0.5f), x), one = buildScalar(b, 1);
+  if (!approximate)
+    return mul(b, half,
+               add(b, one,
+                   math::ErfOp::create(
+                       b, mul(b, x, buildScalar(b, 0.70710678118654752f)))));
+  Value cube = mul(b, mul(b, x, x), x);
+  Value inner = add(b, x, mul(b, buildScalar(b, 0.044715f), cube));
+  return mul(b, half,
+             add(b, one,
+                 math::TanhOp::create(
+                     b, mul(b, buildScalar(b, 0.79788456080286536f), inner))));
+}
+
+/// -1, 0 or 1; NaN stays.
+static Value buildSign(B &b, Value x) {
+  using P = arith::CmpFPredicate;
+  Value zero = buildScalar(b, 0);
+  Value below =
+      select(b, compareFloats(b, P::OLT, x, zero), buildScalar(b, -1), x);
+  return select(b, compareFloats(b, P::OGT, x, zero), buildScalar(b, 1), below);
+}
+
+static Value buildHyperbolic(StringRef op, B &b, Value x) {
+  Value half = buildScalar(b, 0.5f), one = buildScalar(b, 1);
+  if (op == "Sinh" || op == "Cosh") {
+    Value up = math::ExpOp::create(b, x);
+    Value down = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+    return mul(b, half, op == "Sinh" ? sub(b, up, down) : add(b, up, down));
+  }
+  auto log = [&](Value v) -> Value { return math::LogOp::create(b, v); };
+  auto root = [&](Value v) -> Value { return math::SqrtOp::create(b, v); };
+  if (op == "Asinh") {
+    Value size = math::AbsFOp::create(b, x);
+    Value result = log(add(b, size, root(add(b, mul(b, x, x), one))));
+    return mul(b, buildSign(b, x), result);
+  }
+  if (op == "Acosh")
+    return log(add(b, x, root(sub(b, mul(b, x, x), one))));
+  return mul(b, half, log(div(b, add(b, one, x), sub(b, one, x)))); // Atanh
+}
+
+static Value buildFloatUnary(StringRef op, B &b, Value x) {
+  if (op == "Relu")
+    return arith::MaximumFOp::create(b, x, buildScalar(b, 0));
+  if (op == "Abs")
+    return math::AbsFOp::create(b, x);
+  if (op == "Ceil")
+    return math::CeilOp::create(b, x);
+  if (op == "Cos")
+    return math::CosOp::create(b, x);
+  if (op == "Erf")
+    return math::ErfOp::create(b, x);
+  if (op == "Exp")
+    return math::ExpOp::create(b, x);
+  if (op == "Floor")
+    return math::FloorOp::create(b, x);
+  if (op == "HardSwish") {
+    Value gate =
+        add(b, mul(b, x, buildScalar(b, 1.0f / 6)), buildScalar(b, 0.5f));
+    gate = arith::MaximumFOp::create(b, gate, buildScalar(b, 0));
+    return mul(b, x, arith::MinimumFOp::create(b, gate, buildScalar(b, 1)));
+  }
+  if (op == "IsNaN")
+    return compareFloats(b, arith::CmpFPredicate::UNO, x, x);
+  if (op == "Log")
+    return math::LogOp::create(b, x);
+  if (op == "Mish")
+    return mul(b, x, math::TanhOp::create(b, buildSoftplus(b, x)));
+  if (op == "Neg")
+    return arith::NegFOp::create(b, x);
+  if (op == "Reciprocal")
+    return div(b, buildScalar(b, 1), x);
+  if (op == "Round")
+    return math::RoundEvenOp::create(b, x);
+  if (op == "Sigmoid")
+    return buildSigmoid(b, x);
+  if (op == "Sign")
+    return buildSign(b, x);
+  if (op == "Sin")
+    return math::SinOp::create(b, x);
+  if (op == "Softplus")
+    return buildSoftplus(b, x);
+  if (op == "Softsign")
+    return div(b, x, add(b, buildScalar(b, 1), math::AbsFOp::create(b, x)));
+  if (op == "Sqrt")
+    return math::SqrtOp::create(b, x);
+  if (op == "Tan")
+    return div(b, math::SinOp::create(b, x), math::CosOp::create(b, x));
+  if (op == "Tanh")
+    return math::TanhOp::create(b, x);
+  return buildHyperbolic(op, b, x);
+}
+
+Value tessera::onnx::buildUnary(StringRef op, int32_t type, B &b, Value x) {
+  if (type == Float)
+    return op == "Not" || op == "BitwiseNot" ? Value()
+                                             : buildFloatUnary(op, b, x);
+  if (type == Bool || op == "BitwiseNot")
+    return op == (type == Bool ? "Not" : "BitwiseNot")
+               ? arith::XOrIOp::create(b, x, buildNumber(b, x.getType(), -1))
+                     .getResult()
+               : Value();
+  Value zero = buildNumber(b, x.getType(), 0);
+  Value one = buildNumber(b, x.getType(), 1);
+  if (type == Uint8) {
+    if (op == "Abs" || op == "Relu")
+      return x;
+    return op == "Sign" ? arith::MinUIOp::create(b, x, one).getResult()
+                        : Value();
+  }
+  if (op == "Abs")
+    return arith::MaxSIOp::create(b, x, arith::SubIOp::create(b, zero, x));
+  if (op == "Neg")
+    return arith::SubIOp::create(b, zero, x);
+  if (op == "Relu")
+    return arith::MaxSIOp::create(b, x, zero);
+  if (op == "Sign")
+    return arith::MinSIOp::create(
+        b, one, arith::MaxSIOp::create(b, x, buildNumber(b, x.getType(), -1)));
+  return Value();
+}
+
+//===-- Conversions -------------------------------------------------------===//
+
+/// Between floats; f32 holds every value of the narrow types.
+static Value convertFloat(B &b, Value x, Type to) {
+  if (x.getType() == to)
+    return x;
+  if (!x.getType().isF32())
+    x = arith::ExtFOp::create(b, b.getF32Type(), x);
+  return to.isF32() ? x : arith::TruncFOp::create(b, to, x).getResult();
+}
+
+Value tessera::onnx::buildCast(B &b, Value x, int32_t from, int32_t to) {
+  Type target = storedType(b.getContext(), to);
+  Type source = x.getType();
+  bool fromFloat = isa<FloatType>(source), toFloat = isa<FloatType>(target);
+  if (fromFloat && toFloat)
+    return convertFloat(b, x, target);
+  if (to == Bool && from == Bool)
+    return x;
+  if (to == Bool) {
+    Value zero = buildNumber(b, source, 0);
+    if (fromFloat)
+      return compareFloats(b, arith::CmpFPredicate::UNE, x, zero);
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, zero);
+  }
+  if (fromFloat) {
+    x = arith::FPToSIOp::create(b, b.getI32Type(),
+                                convertFloat(b, x, b.getF32Type()));
+    return target.isInteger(32)
+               ? x
+               : arith::TruncIOp::create(b, target, x).getResult();
+  }
+  if (toFloat) {
+    Value number =
+        isSigned(from)
+            ? arith::SIToFPOp::create(b, b.getF32Type(), x).getResult()
+            : arith::UIToFPOp::create(b, b.getF32Type(), x);
+    return convertFloat(b, number, target);
+  }
+  unsigned have = source.getIntOrFloatBitWidth(),
+           want = target.getIntOrFloatBitWidth();
+  if (have == want)
+    return x;
+  if (have > want)
+    return arith::TruncIOp::create(b, target, x);
+  return isSigned(from) ? arith::ExtSIOp::create(b, target, x).getResult()
+                        : arith::ExtUIOp::create(b, target, x);
+}

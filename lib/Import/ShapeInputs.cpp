@@ -1,0 +1,76 @@
+//===- ShapeInputs.cpp - Inputs of an ONNX model that decide shapes -------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapeInputs.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace tessera;
+using namespace tessera::onnx;
+
+/// The operands of a node that must be known while importing, as a bit mask.
+static uint32_t decidingOperands(llvm::StringRef op) {
+  return llvm::StringSwitch<uint32_t>(op)
+      .Cases({"ConstantOfShape", "If"}, 1)
+      .Cases({"CumSum", "Expand", "OneHot", "Reshape", "Split", "Squeeze",
+              "Tile", "TopK", "Trilu", "Unsqueeze"},
+             2)
+      .Case("Loop", 3)
+      .Case("Upsample", 2)
+      .Case("Range", 7)
+      .Case("Pad", 14)
+      .Case("Resize", 14)
+      .Case("Slice", 30)
+      .StartsWith("Reduce", 2)
+      .Default(0);
+}
+
+std::set<std::string>
+tessera::onnx::inputsThatDecideShapes(const Model &model) {
+  // Backwards from the operands: nodes come after those that they depend on.
+  std::set<std::string> deciding;
+  for (const Node &node : llvm::reverse(model.nodes)) {
+    uint32_t mask = decidingOperands(node.opType);
+    bool decides = llvm::any_of(node.outputs, [&](const std::string &name) {
+      return deciding.count(name) != 0;
+    });
+    // A shape is known whatever the elements are.
+    decides &= node.opType != "Shape" && node.opType != "Size";
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (decides || (i < 32 && mask >> i & 1))
+        deciding.insert(node.inputs[i]);
+  }
+  std::set<std::string> inputs;
+  for (const ValueInfo &input : model.inputs)
+    if (deciding.count(input.name))
+      inputs.insert(input.name);
+  return inputs;
+}
+
+std::shared_ptr<const Tensor>
+tessera::onnx::givenValue(const ValueInfo &input, uint32_t position,
+                          llvm::ArrayRef<int64_t> shape,
+                          const ImportOptions &options) {
+  const std::string *bytes = nullptr;
+  if (auto named = options.inputBytes.find(input.name);
+      named != options.inputBytes.end())
+    bytes = &named->second;
+  else if (auto placed = options.inputBytesByPosition.find(position);
+           placed != options.inputBytesByPosition.end())
+    bytes = &placed->second;
+  if (!bytes)
+    return nullptr;
+  Tensor tensor;
+  tensor.name = input.name;
+  tensor.elementType = input.elementType;
+  tensor.shape.assign(shape.begin(), shape.end());
+  tensor.data = std::make_shared<const std::string>(*bytes);
+  uint64_t width = elementBytes(input.elementType);
+  if (width == 0 || bytes->size() != tensor.elementCount() * width)
+    return nullptr;
+  return std::make_shared<const Tensor>(std::move(tensor));
+}

@@ -1,0 +1,93 @@
+"""Writes small ONNX models without the onnx package, for tests."""
+
+import struct
+
+import numpy as np
+
+TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10}
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def block(field, data):
+    if isinstance(data, str):
+        data = data.encode()
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def tensor(name, array):
+    array = np.asarray(array)
+    dims = b"".join(number(1, extent) for extent in array.shape)
+    return (dims + number(2, TYPES[array.dtype.name]) + block(8, name) +
+            block(9, np.ascontiguousarray(array).tobytes()))
+
+
+def attribute(name, value):
+    head = block(1, name)
+    if isinstance(value, float):
+        return head + varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
+    if isinstance(value, (bool, int)):
+        return head + number(3, int(value)) + number(20, 2)
+    if isinstance(value, str):
+        return head + block(4, value) + number(20, 3)
+    if isinstance(value, np.ndarray):
+        return head + block(5, tensor("", value)) + number(20, 4)
+    if value and isinstance(value[0], float):
+        return head + b"".join(varint(7 << 3 | 5) + struct.pack("<f", v) for v in value) + number(20, 6)
+    return head + b"".join(number(8, v) for v in value) + number(20, 7)
+
+
+def value_info(name, dtype, shape):
+    dims = b"".join(block(1, number(1, extent)) for extent in shape)
+    return block(1, name) + block(2, block(1, number(1, TYPES[dtype]) + block(2, dims)))
+
+
+class Model:
+    """A graph that grows node by node; every node's results are outputs."""
+
+    def __init__(self, opset):
+        self.opset, self.nodes, self.weights = opset, [], []
+        self.inputs, self.outputs, self.expected = [], [], []
+
+    def input(self, name, array):
+        self.inputs.append((name, array))
+        return name
+
+    def constant(self, array):
+        name = f"c{len(self.weights)}"
+        self.weights.append(block(5, tensor(name, array)))
+        return name
+
+    def node(self, op, inputs, expected, **attributes):
+        """Adds a node; `expected` is the array that result 0 should equal."""
+        name = f"{op}_{len(self.nodes)}"
+        results = [name] if not isinstance(expected, (list, tuple)) else \
+            [f"{name}_{i}" for i in range(len(expected))]
+        body = b"".join(block(1, i) for i in inputs) + b"".join(block(2, r) for r in results)
+        body += block(3, name) + block(4, op)
+        body += b"".join(block(5, attribute(k, v)) for k, v in attributes.items())
+        self.nodes.append(block(1, body))
+        for result, array in zip(results, expected if len(results) > 1 or
+                                 isinstance(expected, (list, tuple)) else [expected]):
+            self.outputs.append(result)
+            self.expected.append(np.asarray(array))
+        return results[0]
+
+    def bytes(self):
+        graph = b"".join(self.nodes) + block(2, "test") + b"".join(self.weights)
+        for name, array in self.inputs:
+            graph += block(11, value_info(name, array.dtype.name, array.shape))
+        for name, array in zip(self.outputs, self.expected):
+            graph += block(12, value_info(name, array.dtype.name, array.shape))
+        return number(1, 8) + block(7, graph) + block(8, block(1, "") + number(2, self.opset))
