@@ -26,7 +26,7 @@ void addUnavailableOption(CLI::App &app, const std::string &name) {
 }
 
 void addUnavailableCommands(CLI::App &app) {
-  for (const char *name : {"generate", "whatif", "compare"}) {
+  for (const char *name : {"generate"}) {
     CLI::App *command = app.add_subcommand(name, "")->group(unavailableGroup);
     command->allow_extras();
     command->set_help_flag();

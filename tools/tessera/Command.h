@@ -34,6 +34,8 @@ void addCompileCommand(CLI::App &app, Action &action);
 void addDisasmCommand(CLI::App &app, Action &action);
 void addInfoCommand(CLI::App &app, Action &action);
 void addArchCommand(CLI::App &app, Action &action);
+void addCompareCommand(CLI::App &app, Action &action);
+void addWhatIfCommand(CLI::App &app, Action &action);
 /// The sub-commands that are not available yet.
 void addUnavailableCommands(CLI::App &app);
 

@@ -7,6 +7,7 @@
 
 #include "Command.h"
 #include <fmt/format.h>
+#include <new>
 #include <span>
 
 using namespace tessera::tool;
@@ -45,6 +46,8 @@ int main(int argc, char **argv) {
   addDisasmCommand(app, action);
   addInfoCommand(app, action);
   addArchCommand(app, action);
+  addCompareCommand(app, action);
+  addWhatIfCommand(app, action);
   addUnavailableCommands(app);
   // Said before the parser can only say that one is missing.
   auto isNamed = [&](const CLI::App *command) {
@@ -52,8 +55,8 @@ int main(int argc, char **argv) {
   };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isNamed).empty())
     return failUsage(
-        fmt::format("'{}' is no sub-command; run, compile, disasm, "
-                    "info and arch are",
+        fmt::format("'{}' is no sub-command; run, compile, whatif, "
+                    "compare, disasm, info and arch are",
                     argv[1]));
   try {
     app.parse(argc, argv);
@@ -62,5 +65,11 @@ int main(int argc, char **argv) {
       return app.exit(error);
     return failUsage(fmt::format("{} (see tessera --help)", error.what()));
   }
-  return action();
+  try {
+    return action();
+  } catch (const std::bad_alloc &) {
+    fmt::print(stderr, "error: the host has not enough memory for tensors of "
+                       "these shapes\n");
+    return 1;
+  }
 }

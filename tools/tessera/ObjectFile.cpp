@@ -40,4 +40,21 @@ Result<Object> readObjectFile(const std::string &path) {
   return readObject(bytes, path);
 }
 
+Result<Architecture> architectureFor(const Object &object,
+                                     const std::string &path,
+                                     const std::string &name) {
+  const std::string &builtFor = object.architectureName;
+  Result<Architecture> arch = loadArchitecture(name.empty() ? builtFor : name);
+  if (!arch && name.empty())
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("{}: was built for '{}', which is no preset; give its "
+                    "architecture file with --arch",
+                    path, builtFor));
+  TESSERA_RETURN_IF_ERROR(arch.status());
+  if (Status compatible = checkCompatible(object, *arch); !compatible.ok())
+    return compatible.withContext(path);
+  return arch;
+}
+
 } // namespace tessera::tool

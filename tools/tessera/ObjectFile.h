@@ -16,6 +16,11 @@ namespace tessera::tool {
 /// By name (`.tsr`) or content (ELF); an error if it cannot be read.
 Result<bool> isObjectFile(const std::string &path);
 Result<Object> readObjectFile(const std::string &path);
+/// The machine for an object read from `path`: the one that it was built for,
+/// or `name` if that is not empty. An error if the object cannot run on it.
+Result<Architecture> architectureFor(const Object &object,
+                                     const std::string &path,
+                                     const std::string &name);
 
 } // namespace tessera::tool
 

@@ -12,6 +12,7 @@
 #include "ObjectFile.h"
 #include "Simulation.h"
 #include "TensorFiles.h"
+#include "TraceFile.h"
 #include "Verification.h"
 #include "tessera/Report/Page.h"
 #include <fmt/format.h>
@@ -57,9 +58,10 @@ private:
 } // namespace
 
 std::string RunCommand::usageError() const {
-  if (!traceFile.empty() && !traceFile.ends_with(".json"))
+  if (!traceFile.empty() && !isTraceName(traceFile))
     return fmt::format(
-        "--trace {}: only Chrome traces (.json) are available yet", traceFile);
+        "--trace {}: .pftrace (Perfetto) and .json (Chrome) are accepted",
+        traceFile);
   if (timingOnly && verifies())
     return "--timing-only computes no values that --verify could compare";
   if (timingOnly && !outputFolder.empty())
@@ -81,21 +83,9 @@ Status RunCommand::checkFiles() const {
 Result<RunCommand::Program> RunCommand::loadObject() const {
   Program program;
   TESSERA_ASSIGN_OR_RETURN(program.compiled.object, readObjectFile(path));
-  const std::string &builtFor = program.compiled.object.architectureName;
-  Result<Architecture> arch =
-      loadArchitecture(compile.arch.empty() ? builtFor : compile.arch);
-  if (!arch && compile.arch.empty())
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("{}: was built for '{}', which is no preset; give its "
-                    "architecture file with --arch",
-                    path, builtFor));
-  TESSERA_RETURN_IF_ERROR(arch.status());
-  program.arch = std::move(*arch);
-  if (Status compatible =
-          checkCompatible(program.compiled.object, program.arch);
-      !compatible.ok())
-    return compatible.withContext(path);
+  TESSERA_ASSIGN_OR_RETURN(
+      program.arch,
+      architectureFor(program.compiled.object, path, compile.arch));
   return program;
 }
 
@@ -169,8 +159,6 @@ Status RunCommand::write(const SimulationResult &result,
   }
   if (!jsonFile.empty())
     TESSERA_RETURN_IF_ERROR(replaceFile(jsonFile, report::toJson(report)));
-  if (!traceFile.empty())
-    TESSERA_RETURN_IF_ERROR(replaceFile(traceFile, result.traceJson));
   if (!annotationFile.empty()) {
     TESSERA_ASSIGN_OR_RETURN(std::string annotation,
                              annotatedDisassembly(facts.object, result.kernels,
@@ -192,8 +180,15 @@ Status RunCommand::runProgram(Program &program) {
   const Object &object = program.compiled.object;
   TESSERA_ASSIGN_OR_RETURN(std::vector<HostTensor> given,
                            inputs.match(object.inputs));
-  SimulationOptions options{timingOnly, !traceFile.empty(), inputs.seedValue(),
-                            !reportFolder.empty()};
+  SimulationOptions options;
+  options.timingOnly = timingOnly;
+  std::unique_ptr<TraceFile> trace;
+  if (!traceFile.empty()) {
+    TESSERA_ASSIGN_OR_RETURN(trace, openTrace(traceFile, object, program.arch));
+    options.observer = &trace->observer();
+  }
+  options.seed = inputs.seedValue();
+  options.activity = !reportFolder.empty();
   options.profile = !annotationFile.empty();
   options.findings = &findings;
   if (!checkModes.empty()) {
@@ -207,6 +202,8 @@ Status RunCommand::runProgram(Program &program) {
       checks, accuracy,     program.compiled.seconds, result.seconds};
   TESSERA_ASSIGN_OR_RETURN(report::RunReport report,
                            report::makeRunReport(facts));
+  if (trace)
+    TESSERA_RETURN_IF_ERROR(trace->finish());
   TESSERA_RETURN_IF_ERROR(write(result, report, facts));
   report::SummaryOptions summary;
   summary.color = isatty(STDOUT_FILENO);
@@ -263,7 +260,8 @@ void addRunCommand(CLI::App &app, Action &action,
                       "Folder for the report as a page, index.html");
   command->add_option(
       "--trace", run->traceFile,
-      "File for a trace of what each engine did (.json: Chrome)");
+      "File for a trace of what each engine did (.pftrace: Perfetto, "
+      ".json: Chrome)");
   command
       ->add_option("--sanitize", run->checkModes,
                    "Checks the program while it runs: race,memory,sync or some "

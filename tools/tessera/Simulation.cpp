@@ -64,9 +64,7 @@ Result<SimulationResult> simulate(const Object &object,
   deviceOptions.checks = options.checks;
   auto driver = std::make_unique<driver::SimDriver>(arch, deviceOptions);
   sim::Device &simulator = driver->device();
-  sim::ChromeTraceWriter trace;
-  if (options.trace)
-    simulator.setTraceObserver(&trace);
+  simulator.setTraceObserver(options.observer);
 
   TESSERA_ASSIGN_OR_RETURN(Device device,
                            Device::create(std::move(driver), arch.name));
@@ -114,8 +112,6 @@ Result<SimulationResult> simulate(const Object &object,
 
   result.statistics = simulator.statistics();
   simulator.setTraceObserver(nullptr);
-  if (options.trace)
-    result.traceJson = trace.json();
   for (size_t i = 0; i < object.outputs.size() && !options.timingOnly; ++i) {
     const TensorSignature &output = object.outputs[i];
     HostTensor tensor{output.name, output.type, output.shape, {}};

@@ -12,6 +12,7 @@
 #include "tessera/Pipelines/Compiler.h"
 #include "tessera/Report/Activity.h"
 #include "tessera/sim/Statistics.h"
+#include "tessera/sim/Trace.h"
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ namespace tessera::tool {
 
 struct SimulationOptions {
   bool timingOnly = false;
-  bool trace = false;
+  sim::TraceObserver *observer = nullptr; ///< May be none.
   uint64_t seed = 0;
   bool activity = false; ///< Takes samples of the counters over time.
   bool profile = false;  ///< Counts cycles by instruction.
@@ -32,7 +33,6 @@ struct SimulationOptions {
 struct SimulationResult {
   std::vector<HostTensor> outputs; ///< Empty if timingOnly.
   sim::Statistics statistics;
-  std::string traceJson;     ///< If it was asked for.
   report::Activity activity; ///< If it was asked for.
   KernelAddresses kernels;   ///< The object's kernels in device memory.
   double seconds = 0;        ///< Wall time of the simulation.
