@@ -30,9 +30,10 @@ class Docs(unittest.TestCase):
                 if not target.startswith(("http://", "https://")):
                     self.assertTrue((page.parent / target).exists(), f"{page}: {target}")
 
-    def test_readme_commands(self):
-        text = (ROOT / "README.md").read_text()
-        commands = [line.strip() for line in text.splitlines() if line.startswith("    $bin/")]
+    def check_commands(self, page):
+        """Runs the page's commands, one after the other, in a folder of their own."""
+        commands = [line.strip() for line in page.read_text().splitlines()
+                    if line.startswith(("    $bin/", "    sed "))]
         self.assertGreater(len(commands), 5)
         with tempfile.TemporaryDirectory() as folder:
             for name in ("test", "third_party"):
@@ -41,6 +42,16 @@ class Docs(unittest.TestCase):
                 line = command.split("#")[0].replace("$bin", shlex.quote(str(BIN)))
                 result = run("bash", "-c", line, cwd=folder)
                 self.assertEqual(result.returncode, 0, f"{command}\n{result.stderr}")
+
+    def test_readme_commands(self):
+        self.check_commands(ROOT / "README.md")
+
+    def test_guides(self):
+        pages = sorted((ROOT / "docs" / "guide").glob("*.md"))
+        self.assertTrue(pages)
+        for page in pages:
+            with self.subTest(page=page.name):
+                self.check_commands(page)
 
 
 if __name__ == "__main__":
