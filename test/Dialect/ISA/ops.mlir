@@ -95,6 +95,10 @@ isa.kernel @every_instruction args 2 {
   isa.signal queue = mx signal(s2 += 1, s3 += 2, s4 += 3)
   // CHECK-NEXT:  isa.fence
   isa.fence
+  // CHECK-NEXT:  isa.signal.core queue = st, core = r3, sem = 31, count = 65535
+  isa.signal.core queue = st, core = r3, sem = 31, count = 65535
+  // CHECK-NEXT:  isa.barrier
+  isa.barrier
   // CHECK-NEXT:  isa.load dst = t1, src = t0 wait(s0 >= 1, s1 >= 2, s5 >= 3) signal(s6 += 1)
   isa.load dst = t1, src = t0 wait(s0 >= 1, s1 >= 2, s5 >= 3) signal(s6 += 1)
   // CHECK-NEXT:  isa.store dst = t0, src = t1
@@ -107,6 +111,8 @@ isa.kernel @every_instruction args 2 {
   isa.mma acc = t2, a = t0, b = t1, m_dims = [0], n_dims = [1, 5], accumulate = reg, ra = r4 wait(s6 >= 1)
   // CHECK-NEXT:  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0
   isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0
+  // CHECK-NEXT:  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b
+  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b
   // CHECK-NEXT:  isa.map program = 1, out0 = t2, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = max, reduce_dims = [2], accumulate = yes, ra = r0
   isa.map program = 1, out0 = t2, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = max, reduce_dims = [2], accumulate = yes, ra = r0
   // CHECK-NEXT:  isa.trap code = 42
