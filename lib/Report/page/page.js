@@ -275,7 +275,7 @@ function overTime(entry) {
   [middle, part("matrix"), part("vector"), read.map((v, i) => (100 * (v + written[i])) / peak), part("load"), part("store")]);
   const amount = (u, v) => v === null || v === undefined ? "–" : v.toFixed(2);
   chart(network, { height: 200, cursor: { sync: { key: key.key } }, scales: { x: { time: false } },
-    axes: axes({ label: "cycle", values: (u, s) => s.map(whole) }, { label: "bytes per cycle", size: 56 }),
+    axes: axes({ label: "cycle", values: (u, s) => s.map(whole) }, { label: "bytes per cycle", size: 76 }),
     series: [{ label: "cycle", value: (u, v) => v === null || v === undefined ? "–" : whole(v) },
       line("DRAM read", "load", { value: amount }), line("DRAM written", "store", { value: amount }),
       line("network, bytes × hops", "noc", { value: amount })] },
