@@ -235,5 +235,13 @@ tessera::architectureWarnings(const Architecture &arch) {
     warnings.push_back(fmt::format(
         "acc: {} bytes hold less than two tiles of {} × {} results per engine",
         arch.acc.bytes, arch.matrix.rows, arch.matrix.cols));
+  // What the file may say but the simulator does not model yet.
+  if (arch.matrix.count > 1)
+    warnings.push_back(fmt::format(
+        "matrix.count: the first of the {} engines does all the work; "
+        "utilisation and bounds count them all",
+        arch.matrix.count));
+  if (arch.llc.bytes > 0)
+    warnings.push_back("llc: the memory-side cache is not modelled");
   return warnings;
 }

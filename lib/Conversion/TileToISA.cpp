@@ -19,6 +19,24 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
+/// The matrix engine takes the formats that the architecture gives a rate.
+static LogicalResult checkFormat(Operation *op, const Architecture &arch) {
+  auto mma = dyn_cast<tile::MmaOp>(op);
+  if (!mma)
+    return success();
+  Type element = cast<MemRefType>(mma->getOperand(0).getType()).getElementType();
+  std::string name, known;
+  llvm::raw_string_ostream(name) << element;
+  for (const auto &[format, scale] : arch.matrix.macsScale) {
+    known += (known.empty() ? "" : ", ") + std::string(formatName(format));
+    if (formatName(format) == name ||
+        (element.isInteger(8) && bitWidth(format) == 8 && !isFloat(format)))
+      return success();
+  }
+  return op->emitError() << "the matrix engine of '" << arch.name
+                         << "' has no " << name << "; accepted: " << known;
+}
+
 static FailureOr<EmittedKernel>
 convertKernel(tile::KernelOp op, const Architecture &arch,
               std::vector<isa::MapProgram> &programs) {
@@ -29,6 +47,8 @@ convertKernel(tile::KernelOp op, const Architecture &arch,
   for (auto [index, node] : llvm::enumerate(kernel->nodes)) {
     if (node.kind != KernelNode::Kind::Engine)
       continue;
+    if (failed(checkFormat(node.op, arch)))
+      return failure();
     FailureOr<EngineInst> inst = selectEngineInst(*kernel, node.op, programs);
     if (failed(inst))
       return failure();

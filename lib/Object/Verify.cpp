@@ -100,6 +100,41 @@ static Status verifyNames(const Object &object) {
 
 namespace {
 
+/// Bytes of one element of a signature's type; 0 for an unknown type.
+uint64_t signatureElementBytes(std::string_view type) {
+  if (std::optional<NumericFormat> format = formatFromName(type))
+    return (bitWidth(*format) + 7) / 8;
+  if (type == "bool")
+    return 1;
+  if (type == "i16" || type == "u16")
+    return 2;
+  if (type == "u32")
+    return 4;
+  if (type == "i64" || type == "u64" || type == "f64")
+    return 8;
+  return 0;
+}
+
+/// A signature's buffer holds just its elements: tools size host memory by it.
+Status verifySignature(std::string_view what,
+                       const std::vector<TensorSignature> &tensors) {
+  for (const TensorSignature &tensor : tensors) {
+    uint64_t bytes = signatureElementBytes(tensor.type);
+    if (bytes == 0)
+      return invalid(fmt::format("{} '{}': unknown type '{}'", what,
+                                 tensor.name, tensor.type));
+    for (uint64_t extent : tensor.shape)
+      if (__builtin_mul_overflow(bytes, extent, &bytes))
+        return invalid(fmt::format("{} '{}': the shape [{}] overflows", what,
+                                   tensor.name, fmt::join(tensor.shape, ", ")));
+    if (bytes != tensor.bytes)
+      return invalid(fmt::format("{} '{}': {} bytes for the {} of {} [{}]",
+                                 what, tensor.name, tensor.bytes, bytes,
+                                 tensor.type, fmt::join(tensor.shape, ", ")));
+  }
+  return Status::success();
+}
+
 std::string_view sectionName(Relocation::Section section) {
   return section == Relocation::Section::Args ? ".tsr.args" : ".tsr.commands";
 }
@@ -305,6 +340,8 @@ static Status verifyReports(const Object &object) {
 
 Status verifyObject(const Object &object) {
   TESSERA_RETURN_IF_ERROR(verifyNames(object));
+  TESSERA_RETURN_IF_ERROR(verifySignature("input", object.inputs));
+  TESSERA_RETURN_IF_ERROR(verifySignature("output", object.outputs));
   Result<std::vector<isa::MapProgram>> maps =
       isa::decodeMapPrograms(object.mapPrograms);
   if (!maps.ok())

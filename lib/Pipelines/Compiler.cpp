@@ -17,6 +17,7 @@
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Transforms/Workload.h"
 #include <chrono>
+#include <fmt/format.h>
 #include <set>
 
 using namespace mlir;
@@ -98,6 +99,25 @@ std::string printModule(ModuleOp module) {
   return text;
 }
 
+/// Whether everything that the program keeps in DRAM fits there.
+Status checkDeviceMemory(const Object &object, const Architecture &arch) {
+  if (object.outputs.empty())
+    return Status(StatusCode::InvalidArgument,
+                  "the model has no outputs; accepted is one that gives "
+                  "at least one tensor");
+  uint64_t needed = object.rodata.size() + object.arenaBytes;
+  for (const TensorSignature &tensor : object.inputs)
+    needed += tensor.bytes;
+  for (const TensorSignature &tensor : object.outputs)
+    needed += tensor.bytes;
+  if (needed <= arch.dram.bytes)
+    return Status::success();
+  return Status(StatusCode::OutOfMemory,
+                fmt::format("weights, inputs, outputs and intermediate results "
+                            "take {} bytes; the DRAM of '{}' has {}",
+                            needed, arch.name, arch.dram.bytes));
+}
+
 } // namespace
 
 Result<CompiledModel> tessera::compileModel(const std::string &path,
@@ -149,6 +169,8 @@ Result<CompiledModel> tessera::compileModel(const std::string &path,
 
   TESSERA_ASSIGN_OR_RETURN(model.object,
                            buildObject(*module, options.architecture));
+  TESSERA_RETURN_IF_ERROR(
+      checkDeviceMemory(model.object, options.architecture).withContext(path));
   model.object.sourceName = path.substr(path.find_last_of('/') + 1);
   model.object.workload = std::move(workload.operators);
   model.object.compulsoryBytes = workload.compulsoryBytes;

@@ -67,11 +67,14 @@ static bool covers(const std::vector<std::string> &nodes,
 }
 
 void tessera::linkDispatchesToOperators(Object &object) {
+  std::vector<bool> taken(object.workload.size());
   for (DispatchInfo &dispatch : object.dispatches) {
     dispatch.operators.clear();
     for (uint32_t i = 0; i < object.workload.size(); ++i)
-      if (covers(dispatch.nodes, object.workload[i].name))
+      if (!taken[i] && covers(dispatch.nodes, object.workload[i].name)) {
         dispatch.operators.push_back(i);
+        taken[i] = true;
+      }
   }
 }
 

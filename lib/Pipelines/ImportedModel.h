@@ -33,7 +33,8 @@ Result<std::shared_ptr<ImportedModel>>
 importForCompilation(const std::string &path, const CompileOptions &options);
 
 /// Fills DispatchInfo::operators: an operator belongs to the dispatch that
-/// lists its model node, or all of them if it came from several ("a+b").
+/// lists its model node, or all of them if it came from several ("a+b"). Where
+/// a node became several dispatches, the first takes it, so that sums hold.
 void linkDispatchesToOperators(Object &object);
 
 } // namespace tessera

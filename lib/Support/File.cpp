@@ -4,12 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-//===----------------------------------------------------------------------===//
 
 #include "tessera/Support/File.h"
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -68,18 +68,8 @@ Result<std::string> tessera::readTextFile(const std::string &path) {
   return readWhole<std::string>(path);
 }
 
-Status tessera::writeFile(const std::string &path,
-                          std::span<const uint8_t> bytes) {
-  // The process number keeps concurrent writers of one path apart.
-  std::string temporary = fmt::format("{}.{}.partial", path, getpid());
-  int file =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0)
-    return systemError(path, "write", errno);
-  auto abandon = [&](int error) {
-    unlink(temporary.c_str());
-    return systemError(path, "write", error);
-  };
+/// Writes all of `bytes` and closes `file`; the error number, 0 if none.
+static int writeAndClose(int file, std::span<const uint8_t> bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
     ssize_t count = write(file, bytes.data() + done, bytes.size() - done);
@@ -88,15 +78,43 @@ Status tessera::writeFile(const std::string &path,
     if (count < 0) {
       int error = errno;
       close(file);
-      return abandon(error);
+      return error;
     }
     done += size_t(count);
   }
-  if (close(file) != 0)
-    return abandon(errno);
-  if (rename(temporary.c_str(), path.c_str()) != 0)
-    return abandon(errno);
-  return Status::success();
+  return close(file) == 0 ? 0 : errno;
+}
+
+Status tessera::writeFile(const std::string &path,
+                          std::span<const uint8_t> bytes) {
+  // What a link leads to is replaced, not the link.
+  std::string target = path;
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved))
+    target = resolved;
+  // A device, a pipe or a terminal keeps what was written and its identity.
+  struct stat info;
+  if (stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    int file = open(target.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0)
+      return systemError(path, "write", errno);
+    int error = writeAndClose(file, bytes);
+    return error ? systemError(path, "write", error) : Status::success();
+  }
+
+  // The process number keeps concurrent writers of one path apart.
+  std::string temporary = fmt::format("{}.{}.partial", target, getpid());
+  int file =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0)
+    return systemError(path, "write", errno);
+  int error = writeAndClose(file, bytes);
+  if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0)
+    error = errno;
+  if (error == 0)
+    return Status::success();
+  unlink(temporary.c_str());
+  return systemError(path, "write", error);
 }
 
 Status tessera::writeTextFile(const std::string &path, std::string_view text) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DataNeeds.h"
 #include "LinalgStructure.h"
 #include "TileProblem.h"
 #include "dialects/Graph/GraphDialect.h"
@@ -27,6 +28,15 @@ static uint64_t bytesOf(Type type) {
     return 0;
   return uint64_t(shaped.getNumElements()) *
          ((shaped.getElementTypeBitWidth() + 7) / 8);
+}
+
+/// Bytes of a model input or weight that the model cannot do without.
+static uint64_t bytesRead(Value value, const DataNeeds &needs) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  if (!type || !type.hasStaticShape() || type.getNumElements() == 0 ||
+      !type.getElementType().isIntOrFloat())
+    return 0;
+  return needs.elementsRead(value) * ((type.getElementTypeBitWidth() + 7) / 8);
 }
 
 static func::FuncOp findEntry(ModuleOp module) {
@@ -138,11 +148,12 @@ private:
 } // namespace
 
 /// Adds one record, if the operation computes, or its constant's bytes.
-static void countOperation(Operation *op, Workload &workload) {
+static void countOperation(Operation *op, const DataNeeds &needs,
+                           Workload &workload) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     // A splat needs no memory: it becomes part of what uses it.
     if (!llvm::isa<SplatElementsAttr>(constant.getValue()))
-      workload.compulsoryBytes += bytesOf(constant.getType());
+      workload.compulsoryBytes += bytesRead(constant.getResult(), needs);
   } else if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op)) {
     workload.operators.push_back(countSoftmax(softmax));
   } else if (auto norm = dyn_cast<graph::BatchNormOp>(op)) {
@@ -178,14 +189,17 @@ Workload tessera::countWorkload(ModuleOp module) {
   func::FuncOp entry = findEntry(module);
   if (!entry || entry.isExternal())
     return workload;
-  for (Type type : entry.getArgumentTypes())
-    workload.compulsoryBytes += bytesOf(type);
+  DataNeeds needs(entry);
+  for (BlockArgument input : entry.getArguments())
+    workload.compulsoryBytes += bytesRead(input, needs);
   for (Type type : entry.getResultTypes())
     workload.compulsoryBytes += bytesOf(type);
   Producers producers;
   entry.walk([&](Operation *op) {
+    if (!needs.isLive(op))
+      return;
     size_t counted = workload.operators.size();
-    countOperation(op, workload);
+    countOperation(op, needs, workload);
     std::vector<uint32_t> read = producers.readBy(op);
     if (workload.operators.size() == counted) {
       producers.define(op, std::move(read));

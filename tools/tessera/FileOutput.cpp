@@ -19,6 +19,12 @@ static Status cannot(const std::string &path, const std::string &why) {
   return Status(StatusCode::InvalidArgument, fmt::format("{}: {}", path, why));
 }
 
+static std::string withoutTrailingSlash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/'))
+    path.pop_back();
+  return path;
+}
+
 static fs::path folderOf(const std::string &path) {
   fs::path folder = fs::path(path).parent_path();
   return folder.empty() ? fs::path(".") : folder;
@@ -28,6 +34,9 @@ Status checkFileCanBe(const std::string &path) {
   std::error_code error;
   if (fs::is_directory(path, error))
     return cannot(path, "is a folder; a file is to be written there");
+  // A device or a pipe is written as it is.
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+    return Status::success();
   fs::path folder = folderOf(path);
   if (!fs::is_directory(folder, error))
     return cannot(path, fmt::format("there is no folder {}", folder.string()));
@@ -46,7 +55,7 @@ Status checkFolderCanBe(const std::string &path) {
   }
   if (fs::exists(path, error))
     return cannot(path, "is a file; a folder is to be written there");
-  return checkFileCanBe(path);
+  return checkFileCanBe(withoutTrailingSlash(path));
 }
 
 static std::string temporaryName(const std::string &path) {
@@ -64,16 +73,7 @@ static Status renameTo(const std::string &from, const std::string &to) {
 }
 
 Status replaceFile(const std::string &path, std::span<const uint8_t> bytes) {
-  // A device or a pipe is written as it is.
-  std::error_code error;
-  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
-    return writeFile(path, bytes);
-  std::string temporary = temporaryName(path);
-  if (Status written = writeFile(temporary, bytes); !written.ok()) {
-    fs::remove(temporary, error);
-    return written;
-  }
-  return renameTo(temporary, path);
+  return writeFile(path, bytes);
 }
 
 Status replaceFile(const std::string &path, std::string_view text) {
@@ -85,9 +85,7 @@ Status replaceFile(const std::string &path, std::string_view text) {
 Status
 replaceFilesIn(const std::string &folder,
                const std::map<std::string, std::vector<uint8_t>> &files) {
-  std::string target = folder;
-  while (target.size() > 1 && target.ends_with('/'))
-    target.pop_back();
+  std::string target = withoutTrailingSlash(folder);
   std::string temporary = temporaryName(target);
   std::error_code error, ignored;
   auto giveUp = [&](Status status) {

@@ -122,3 +122,12 @@ TEST(VerifyObject, Reports) {
   expectRefused([](Object &o) { o.workload[1].producers = {0, 0}; },
                 "producer 0 of operator 1");
 }
+
+TEST(VerifyObject, Signatures) {
+  expectRefused([](Object &o) { o.inputs[0].shape[0] += 1; }, "input");
+  expectRefused([](Object &o) { o.outputs[0].bytes += 4; }, "output");
+  expectRefused([](Object &o) { o.inputs[0].type = "f33"; }, "unknown type");
+  expectRefused(
+      [](Object &o) { o.inputs[0].shape = {3, 9223372036854775825ull}; },
+      "overflows");
+}
