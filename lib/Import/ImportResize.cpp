@@ -87,10 +87,9 @@ struct Interpolation {
 static double sourcePosition(const Interpolation &how, const AxisScale &axis,
                              int64_t x) {
   double halfPixel = (x + 0.5) / axis.scale - 0.5;
+  // The corners are those of the exact width, which may be no integer.
   if (how.coordinates == "align_corners")
-    return axis.out == 1 ? 0
-                         : static_cast<double>(x * (axis.in - 1)) /
-                               static_cast<double>(axis.out - 1);
+    return axis.out == 1 ? 0 : x * (axis.in - 1.0) / (axis.scale * axis.in - 1);
   if (how.coordinates == "asymmetric")
     return x / axis.scale;
   if (how.coordinates == "pytorch_half_pixel")

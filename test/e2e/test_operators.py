@@ -189,6 +189,11 @@ class Operators(unittest.TestCase):
             return (array.take(low, axis) * (1 - weight) + array.take(low + 1, axis) * weight)
 
         m.node("Resize", [x, "", scales], linear(linear(a, 2, 6), 3, 8), mode="linear")
+        # The corners are those of the exact width, 0.6 * 4 = 2.4.
+        ramp = m.input("ramp", np.array([1, 2, 3, 4], np.float32))
+        m.node("Resize", [ramp, "", m.constant(np.array([0.6], np.float32))],
+               np.array([1, 1 + 3 / 1.4], np.float32), mode="linear",
+               coordinate_transformation_mode="align_corners")
         self.check(m)
 
     def test_powers(self):
