@@ -99,9 +99,9 @@ double TargetModel::transferCycles(const Transfer &transfer,
   double bursts =
       rows * double(ceilDiv(transfer.rowBytes, arch.dma.burstBytes));
   // A run that is not aligned moves one more; short ones open more of the
-  // memory's rows, which was measured to cost about a burst each.
+  // memory's rows, which was measured to cost about 64 bytes each.
   if (transfer.rows > 1) {
-    bytes += rows * double(arch.dma.burstBytes);
+    bytes += rows * std::min(64.0, double(arch.dma.burstBytes));
     if (transfer.rowBytes % atom != 0)
       bytes += rows * double(atom) / 2;
   }
