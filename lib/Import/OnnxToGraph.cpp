@@ -167,6 +167,37 @@ static void importNodes(const Model &model, int64_t opset, GraphValues &values,
 
 /// Verifies the module and turns diagnostics into a Status: what the importer
 /// builds must be valid, so this is an error of ours.
+/// A result that is not what the file declares it to be means a damaged file or
+/// a misread one. Symbolic and missing dimensions accept any size.
+static Status checkDeclaration(const ValueInfo &output, Value value,
+                               int32_t elementType) {
+  if (output.elementType != Undefined && elementType != Undefined &&
+      output.elementType != elementType)
+    return invalid(fmt::format(
+        "output '{}': is declared to have elements of type {}, the graph gives "
+        "{}",
+        output.name, elementTypeName(output.elementType),
+        elementTypeName(elementType)));
+  // Some exporters write a shape without dimensions where they know none.
+  if (!output.shape || output.shape->empty())
+    return Status::success();
+  ArrayRef<int64_t> shape = cast<ShapedType>(value.getType()).getShape();
+  bool agrees = shape.size() == output.shape->size();
+  for (size_t i = 0; agrees && i < shape.size(); ++i)
+    agrees = !(*output.shape)[i].size ||
+             int64_t(*(*output.shape)[i].size) == shape[i];
+  if (agrees)
+    return Status::success();
+  std::string declared;
+  for (const Dimension &dim : *output.shape)
+    declared += (declared.empty() ? "" : ", ") +
+                (dim.size ? std::to_string(*dim.size)
+                          : dim.symbol.empty() ? "?" : dim.symbol);
+  return invalid(fmt::format(
+      "output '{}': is declared as [{}], the graph gives [{}]", output.name,
+      declared, fmt::join(shape, ", ")));
+}
+
 static Status verifyModule(ModuleOp module) {
   std::string text;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
@@ -241,6 +272,8 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
       return value.status().withContext("output");
     results.push_back(*value);
     resultTypes.push_back(values.byName[output.name].elementType);
+    TESSERA_RETURN_IF_ERROR(
+        checkDeclaration(output, *value, resultTypes.back()));
   }
   end->setOperands(results);
   function.setType(

@@ -141,6 +141,21 @@ TEST_F(ImportErrors, NameNodeAndWhatIsAccepted) {
               HasSubstr("an operator of the domain 'com.example'"));
 }
 
+TEST_F(ImportErrors, OutputsOtherThanDeclared) {
+  auto declared = [&](std::vector<int64_t> shape) {
+    GraphBytes graph;
+    graph.input(valueInfo("x", {2, 3}))
+        .output(valueInfo("y", shape))
+        .node(node("n", "Relu", {"x"}, {"y"}));
+    return importOnnx(graph.model());
+  };
+  EXPECT_EQ(declared({2, 3}), "no error");
+  EXPECT_THAT(declared({2, 4}),
+              HasSubstr("output 'y': is declared as [2, 4], the graph gives "
+                        "[2, 3]"));
+  EXPECT_THAT(declared({6}), HasSubstr("is declared as [6]"));
+}
+
 // Exporters name outputs that nobody reads.
 TEST_F(ImportErrors, OutputsThatCannotBeComputed) {
   auto dropout = [&](const std::string &read) {
