@@ -63,6 +63,8 @@ std::optional<Contraction> tessera::matchContraction(linalg::LinalgOp op) {
 
 bool tessera::usesMatrixEngine(linalg::LinalgOp op,
                                const Contraction &contraction) {
+  if (auto engine = op->getAttrOfType<StringAttr>(engineAttrName))
+    return engine.getValue() == "matrix";
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   auto points = [&](ArrayRef<unsigned> dims) {
     int64_t product = 1;
@@ -72,6 +74,17 @@ bool tessera::usesMatrixEngine(linalg::LinalgOp op,
   };
   bool thin = points(contraction.m) == 1 || points(contraction.n) == 1;
   return !(thin && points(contraction.batch) > 1);
+}
+
+void tessera::keepEngines(Operation *root) {
+  root->walk([](linalg::LinalgOp op) {
+    if (std::optional<Contraction> contraction = matchContraction(op))
+      op->setAttr(engineAttrName,
+                  StringAttr::get(op.getContext(),
+                                  usesMatrixEngine(op, *contraction)
+                                      ? "matrix"
+                                      : "vector"));
+  });
 }
 
 std::optional<ReductionBody> tessera::matchReduction(linalg::LinalgOp op) {

@@ -37,6 +37,11 @@ std::optional<Contraction> matchContraction(mlir::linalg::LinalgOp op);
 bool usesMatrixEngine(mlir::linalg::LinalgOp op,
                       const Contraction &contraction);
 
+/// Writes that choice into each contraction below `root`: a tile of a batch may
+/// look like a single product, but has to run where its plan has it.
+inline constexpr llvm::StringLiteral engineAttrName = "tile.engine";
+void keepEngines(mlir::Operation *root);
+
 /// A reduction of one output by one operation of the body.
 struct ReductionBody {
   tile::Reduction kind;

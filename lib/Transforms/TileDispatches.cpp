@@ -406,6 +406,7 @@ struct TileDispatchesPass
       function.emitError() << architecture.status().message();
       return signalPassFailure();
     }
+    keepEngines(function);
     IRRewriter rewriter(&getContext());
     auto dispatches = llvm::to_vector(function.getOps<graph::DispatchOp>());
     bool good = true;

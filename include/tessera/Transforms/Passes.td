@@ -96,7 +96,7 @@ def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp">
   let options = [
     Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
   ];
-  let dependentDialects = ["::tessera::graph::GraphDialect", "::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::tessera::graph::GraphDialect", "::tessera::tile::TileDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
