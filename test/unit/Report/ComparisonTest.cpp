@@ -53,7 +53,8 @@ TEST_F(RunReportTest, ComparisonRefusesOtherDocuments) {
   EXPECT_THAT(message("[]"), HasSubstr("is no JSON object"));
   EXPECT_THAT(message("{\"schema\":2}"), HasSubstr("no report of schema 1"));
   // Whatever is missing or of another type is an error, never a crash.
-  for (const auto &[key, value] : good.flatten().items()) {
+  const Json flat = good.flatten(); // items() refers to it.
+  for (const auto &[key, value] : flat.items()) {
     Json bad = good;
     bad[Json::json_pointer(key)] = Json::object();
     (void)message(bad.dump());
