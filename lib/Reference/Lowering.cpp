@@ -206,28 +206,9 @@ private:
 };
 } // namespace
 
-/// Gives each result a buffer of its own: one value returned twice, an argument
-/// or a constant becomes a copy, because a result's buffer is the caller's.
-static void separateResults(ModuleOp module) {
-  module.walk([](func::ReturnOp op) {
-    OpBuilder builder(op);
-    SmallPtrSet<Value, 8> seen;
-    for (OpOperand &operand : op->getOpOperands()) {
-      Value value = operand.get();
-      auto type = dyn_cast<RankedTensorType>(value.getType());
-      bool own = value.getDefiningOp() && !value.getDefiningOp<arith::ConstantOp>();
-      if (!type || (seen.insert(value).second && own))
-        continue;
-      operand.set(bufferization::AllocTensorOp::create(
-          builder, op.getLoc(), type, ValueRange(), value));
-    }
-  });
-}
-
 Status tessera::lowerToHost(ModuleOp module) {
   PassRunner passes(module);
   decompose(module);
-  separateResults(module);
   TESSERA_RETURN_IF_ERROR(
       passes.run("generalisation", [](OpPassManager &manager) {
         OpPassManager &function = manager.nest<func::FuncOp>();
@@ -250,7 +231,9 @@ Status tessera::lowerToHost(ModuleOp module) {
         manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
         bufferization::BufferResultsToOutParamsPassOptions results;
         results.modifyPublicFunctions = true;
-        results.hoistStaticAllocs = true;
+        // Copied, not built in place: one value may be returned twice, and an
+        // argument or a constant may be a result.
+        results.hoistStaticAllocs = false;
         manager.addPass(
             bufferization::createBufferResultsToOutParamsPass(results));
         bufferization::buildBufferDeallocationPipeline(manager);

@@ -12,10 +12,12 @@ import unittest
 from common import run, tessera
 
 SAME_RESULT_TWICE = """
-func.func @main(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+func.func @main(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
   %e = tensor.empty() : tensor<4x6xf32>
   %r = linalg.exp ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
-  return %r, %r, %x : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+  // Folds to its operand, late.
+  %t = linalg.transpose ins(%r : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) permutation = [0, 1]
+  return %r, %r, %x, %t : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
 }
 """
 MATMUL = """
