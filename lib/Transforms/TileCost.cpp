@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileCost.h"
+#include "tessera/ISA/Descriptor.h"
 #include <algorithm>
 #include <cstdlib>
 
@@ -31,7 +32,27 @@ void TileCost::evaluate(TilePlan &plan) const {
 
 bool TileCost::fits(const TilePlan &plan) const {
   return plan.spmBytes <= target.spmBytes() &&
-         plan.accBytes <= target.accBytes() && nests(plan);
+         plan.accBytes <= target.accBytes() && nests(plan) && describes(plan);
+}
+
+bool TileCost::describes(const TilePlan &plan) const {
+  // Dimensions of one element need no place in a descriptor. That neighbours
+  // may merge is not counted on.
+  auto rank = [&](std::initializer_list<const std::vector<unsigned> *> lists) {
+    unsigned count = 0;
+    for (const std::vector<unsigned> *list : lists)
+      for (unsigned dim : *list)
+        count += plan.tiles[dim] > 1;
+    return count;
+  };
+  return std::all_of(
+      problem.work.begin(), problem.work.end(),
+      [&](const TileProblem::Work &work) {
+        return rank({&work.m, &work.k}) <= isa::maxRank &&
+               rank({&work.k, &work.n}) <= isa::maxRank &&
+               rank({&work.m, &work.n}) <= isa::maxRank &&
+               rank({&work.points}) <= isa::maxRank;
+      });
 }
 
 bool TileCost::nests(const TilePlan &plan) const {

@@ -29,6 +29,8 @@ public:
   bool fits(const TilePlan &plan) const;
   /// Whether the hardware can nest as many loops.
   bool nests(const TilePlan &plan) const;
+  /// Whether descriptors have enough dimensions for each operand.
+  bool describes(const TilePlan &plan) const;
   /// How far a plan is beyond the capacities; 1 if it fits.
   double excess(const TilePlan &plan) const;
 

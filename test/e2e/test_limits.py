@@ -56,6 +56,26 @@ func.func @main(%x: tensor<1048576x8192xf32>) -> tensor<1048576x8192xf32> {
   return %r : tensor<1048576x8192xf32>
 }
 """
+# One output channel a group: seven loops of more than one step, a descriptor has six.
+SEVEN_LOOPS = """
+func.func @main(%x: tensor<2x3x2x18x9xf32>, %w: tensor<1x3x2x3x3xf32>) -> tensor<2x1x3x16x7xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x1x3x16x7xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x1x3x16x7xf32>) -> tensor<2x1x3x16x7xf32>
+  %r = linalg.generic {indexing_maps = [
+        affine_map<(n, f, g, h, w, c, kh, kw) -> (n, g, c, h + kh, w + kw)>,
+        affine_map<(n, f, g, h, w, c, kh, kw) -> (f, g, c, kh, kw)>,
+        affine_map<(n, f, g, h, w, c, kh, kw) -> (n, f, g, h, w)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<2x3x2x18x9xf32>, tensor<1x3x2x3x3xf32>) outs(%f : tensor<2x1x3x16x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<2x1x3x16x7xf32>
+  return %r : tensor<2x1x3x16x7xf32>
+}
+"""
 NO_RESULT = "func.func @main(%x: tensor<4xf32>) { return }\n"
 
 
@@ -84,6 +104,12 @@ class Limits(unittest.TestCase):
     def test_same_result_twice(self):
         result = tessera("run", self.model(SAME_RESULT_TWICE), "--arch", "tiny", "--verify")
         self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_more_loops_than_a_descriptor_has_dimensions(self):
+        for arch in ("tiny", "edge", "server"):
+            with self.subTest(arch=arch):
+                result = tessera("run", self.model(SEVEN_LOOPS), "--arch", arch, "--verify")
+                self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_format_without_a_rate(self):
         self.refused(MATMUL, "gemmini16", "f32", "i8")
