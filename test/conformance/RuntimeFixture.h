@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TEST_UNIT_RUNTIME_RUNTIMEFIXTURE_H
-#define TESSERA_TEST_UNIT_RUNTIME_RUNTIMEFIXTURE_H
+#ifndef TESSERA_TEST_CONFORMANCE_RUNTIMEFIXTURE_H
+#define TESSERA_TEST_CONFORMANCE_RUNTIMEFIXTURE_H
 
 #include "tessera/driver/NullDriver.h"
 #include "tessera/runtime/AddressSpace.h"
 #include "tessera/runtime/Queue.h"
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +43,14 @@ inline Architecture tinyArchitecture() {
   return arch ? *arch : Architecture();
 }
 
-/// Makes the drivers that every scenario runs on; the parameter is its name.
+/// A device that tests run on.
+struct BackEnd {
+  std::string name;
+  std::function<std::unique_ptr<driver::Driver>(const Architecture &)> make;
+};
+/// All of them; a decorated driver is one of its own.
+const std::vector<BackEnd> &backEnds();
+/// By name, as test parameters are.
 std::unique_ptr<driver::Driver> makeDriver(const std::string &kind,
                                            const Architecture &arch);
 
@@ -104,4 +112,4 @@ std::vector<std::string> driverKinds();
 
 } // namespace tessera::runtime
 
-#endif // TESSERA_TEST_UNIT_RUNTIME_RUNTIMEFIXTURE_H
+#endif // TESSERA_TEST_CONFORMANCE_RUNTIMEFIXTURE_H

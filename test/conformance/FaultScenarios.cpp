@@ -1,0 +1,133 @@
+//===- FaultScenarios.cpp - Faults of packets and queues -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConformanceFixture.h"
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+namespace {
+
+class FaultConformance : public Conformance {};
+
+TEST_P(FaultConformance, bad_packet_isolated) {
+  std::vector<std::pair<const char *, std::array<uint8_t, 64>>> kinds;
+  auto valid = isa::encode(isa::Packet{0, 0, isa::NopPacket{}});
+  auto zeros = valid;
+  zeros.fill(0);
+  kinds.push_back({"a zeroed packet", zeros});
+  auto unknown = valid;
+  unknown[0] = 0x55;
+  kinds.push_back({"an unknown type", unknown});
+  auto reserved = valid;
+  reserved[2] = 1;
+  kinds.push_back({"a reserved byte", reserved});
+  auto empty = isa::encode(
+      isa::Packet{0, 0, isa::CopyPacket{1 << 20, 2 << 20, 4, {}, {}}});
+  std::fill_n(empty.begin() + 24, 8, 0);
+  kinds.push_back({"a copy of nothing", empty});
+
+  Queue other = queue("other");
+  Buffer a = buffer(64);
+  uint32_t value = 0;
+  for (auto &[what, packet] : kinds) {
+    SCOPED_TRACE(what);
+    Queue q = queue("Q0");
+    Semaphore s = semaphore("S");
+    ASSERT_OK(q.fill(a, ++value));
+    ASSERT_OK(q.waitIdle());
+    ASSERT_OK(q.submitRaw(packet, {.label = "bad"}));
+    EXPECT_ERROR(q.waitIdle(), InvalidArgument,
+                 "queue 'Q0': packet 1 'bad': IllegalPacket");
+    EXPECT_ERROR(q.fill(a, 0, {.signal = {{s, 1}}}), FailedPrecondition,
+                 "has stopped");
+    dope(a);
+    ASSERT_OK(other.fill(a, ++value));
+    ASSERT_OK(other.waitIdle());
+    EXPECT_TRUE(allAre(contents(a), value));
+  }
+}
+
+// Packet 2 of 5 faults, barriers between.
+TEST_P(FaultConformance, head_fault_abort_rest) {
+  Queue q = queue("Q");
+  Buffer a = buffer(64, "A");
+  dope(a);
+  BufferOptions options;
+  options.access.write = false;
+  Result<Buffer> readOnly = space.allocate(64, options);
+  ASSERT_OK(readOnly.status());
+  Semaphore go = semaphore("go", true);
+  std::vector<Semaphore> s;
+  for (int i = 0; i < 5; ++i) {
+    s.push_back(semaphore("S" + std::to_string(i)));
+    SubmitOptions submit{.signal = {{s[i], 1}}, .barrier = true};
+    if (i == 0)
+      submit.wait = {{go, 1}};
+    submit.label = "op" + std::to_string(i);
+    ASSERT_OK(q.fill(i == 1 ? *readOnly : a, 1 + i, submit));
+  }
+  ASSERT_OK(go.signal(1));
+  EXPECT_OK(s[0].wait(1));
+  EXPECT_ERROR(s[1].wait(1), PageFault, "'op1': ProtectionFault");
+  for (int i = 2; i < 5; ++i)
+    EXPECT_ERROR(s[i].wait(1), Aborted, "'op1'");
+  EXPECT_TRUE(allAre(contents(a), 1));
+  // What depends on the failed work elsewhere fails too.
+  Queue other = queue("other");
+  EXPECT_ERROR(other.fill(a, 9, {.wait = {{s[1], 1}}}), PageFault, "'S1'");
+}
+
+// A failure reaches a wait through work of another queue.
+TEST_P(FaultConformance, failure_propagates) {
+  Queue q0 = queue("Q0"), q1 = queue("Q1");
+  Semaphore s = semaphore("S"), t = semaphore("T");
+  Buffer a = buffer(64);
+  BufferOptions options;
+  options.access.write = false;
+  Result<Buffer> readOnly = space.allocate(64, options);
+  ASSERT_OK(readOnly.status());
+  ASSERT_OK(q1.fill(
+      a, 1, {.wait = {{s, 1}}, .signal = {{t, 1}}, .label = "dependent"}));
+  ASSERT_OK(q0.fill(*readOnly, 1, {.signal = {{s, 1}}}));
+  EXPECT_ERROR(t.wait(1), PageFault, "'dependent'");
+}
+
+TEST_P(FaultConformance, memory_fault_kinds) {
+  Buffer a = buffer(2 * 65536);
+  BufferOptions options;
+  options.access = {.read = false, .write = true, .execute = false};
+  Result<Buffer> writeOnly = space.allocate(64, options);
+  ASSERT_OK(writeOnly.status());
+  uint64_t unmapped = a.address() + 2 * 65536;
+  auto copyOf = [](uint64_t to, uint64_t from, uint64_t bytes) {
+    return isa::encode(
+        isa::Packet{0, 0, isa::CopyPacket{to, from, bytes, {}, {}}});
+  };
+  auto expectFault = [&](std::array<uint8_t, 64> packet,
+                         const std::string &text) {
+    Queue q = queue("Q");
+    ASSERT_OK(q.submitRaw(packet));
+    Status status = q.waitIdle();
+    EXPECT_EQ(status.code(), StatusCode::PageFault);
+    EXPECT_THAT(status.message(), ::testing::HasSubstr(text));
+  };
+  char text[80];
+  std::snprintf(text, sizeof(text), "PageFault, address or value 0x%llx",
+                (unsigned long long)unmapped);
+  expectFault(copyOf(unmapped, a.address(), 64), text);
+  expectFault(copyOf(a.address(), unmapped, 64), text);
+  // Straddling: the first byte that is not mapped.
+  expectFault(copyOf(unmapped - 32, a.address(), 64), text);
+  std::snprintf(text, sizeof(text), "ProtectionFault, address or value 0x%llx",
+                (unsigned long long)writeOnly->address());
+  expectFault(copyOf(a.address(), writeOnly->address(), 64), text);
+}
+
+TESSERA_CONFORMANCE(FaultConformance);
+
+} // namespace

@@ -1,0 +1,131 @@
+//===- OrderScenarios.cpp - Order between operations ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConformanceFixture.h"
+#include "tessera/Support/Random.h"
+
+using namespace tessera;
+using namespace tessera::runtime;
+using ::testing::Each;
+
+namespace {
+
+class OrderConformance : public Conformance {};
+
+TEST_P(OrderConformance, fifo_same_queue) {
+  Queue q = queue();
+  Semaphore s = semaphore();
+  Random random(3);
+  for (uint64_t i = 1; i <= 100; ++i) {
+    uint64_t bytes = 4 * (1 + random.below(2000));
+    Buffer a = buffer(bytes), b = buffer(bytes);
+    dope(b);
+    ASSERT_OK(q.fill(a, i));
+    ASSERT_OK(q.barrier());
+    ASSERT_OK(q.copy(b, a, {.signal = {{s, i}}}));
+    ASSERT_OK(s.wait(i));
+    ASSERT_TRUE(allAre(contents(b), i)) << bytes;
+  }
+}
+
+// All 24 release orders of four waits, then nine waits over chained packets.
+TEST_P(OrderConformance, barrier_and_all) {
+  std::vector<Semaphore> gates;
+  for (int i = 0; i < 9; ++i)
+    gates.push_back(semaphore("gate" + std::to_string(i), true));
+  Semaphore done = semaphore("done");
+  Queue q = queue();
+  std::array<int, 4> order{0, 1, 2, 3};
+  uint64_t round = 0;
+  do {
+    ++round;
+    SubmitOptions options;
+    for (int i : {0, 1, 2, 3})
+      options.wait.push_back({gates[i], round});
+    options.signal = {{done, round}};
+    ASSERT_OK(q.barrier(options));
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_LT(*done.value(), round);
+      ASSERT_OK(gates[order[i]].signal(round));
+      ASSERT_EQ(done.wait(round, device.afterCycles(5000)).ok(), i == 3);
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(round, 24u);
+
+  Buffer a = buffer(64);
+  dope(a);
+  for (bool barrier : {true, false}) {
+    ++round;
+    SubmitOptions options;
+    for (Semaphore &gate : gates)
+      options.wait.push_back({gate, round});
+    options.wait.push_back({Semaphore(), 99}); // Null counts as satisfied.
+    options.signal = {{done, round}};
+    ASSERT_OK(barrier ? q.barrier(options) : q.fill(a, round, options));
+    for (int i = 0; i < 9; ++i) {
+      ASSERT_LT(*done.value(), round);
+      ASSERT_OK(gates[i].signal(round));
+      ASSERT_EQ(done.wait(round, device.afterCycles(5000)).ok(), i == 8) << i;
+    }
+  }
+  EXPECT_THAT(contents(a), Each(uint32_t(round)));
+}
+
+TEST_P(OrderConformance, wait_before_signal) {
+  Queue q0 = queue("Q0"), q1 = queue("Q1");
+  Semaphore s = semaphore("S"), t = semaphore("T");
+  Buffer a = buffer(4096), b = buffer(4096);
+  dope(b);
+  ASSERT_OK(q1.copy(b, a, {.wait = {{s, 1}}, .signal = {{t, 1}}}));
+  ASSERT_OK(q0.fill(a, 77, {.signal = {{s, 1}}}));
+  ASSERT_OK(t.wait(1));
+  EXPECT_TRUE(allAre(contents(b), 77));
+}
+
+// In a plain queue order comes from semaphores alone.
+TEST_P(OrderConformance, same_queue_forward_wait) {
+  Queue q = queue();
+  Semaphore s = semaphore("S"), t = semaphore("T");
+  Buffer a = buffer(64), b = buffer(64);
+  dope(b);
+  ASSERT_OK(q.copy(b, a, {.wait = {{s, 1}}, .signal = {{t, 1}}}));
+  ASSERT_OK(q.fill(a, 5, {.signal = {{s, 1}}}));
+  ASSERT_OK(t.wait(1));
+  EXPECT_TRUE(allAre(contents(b), 5));
+
+  // Behind a barrier it never can.
+  ASSERT_OK(q.fill(a, 6, {.wait = {{s, 2}}, .signal = {{t, 2}}, .label = "X"}));
+  ASSERT_OK(q.barrier());
+  ASSERT_OK(q.fill(a, 7, {.signal = {{s, 2}}, .label = "Y"}));
+  Status status = t.wait(2);
+  EXPECT_EQ(status.code(), StatusCode::Deadlock);
+  for (const char *part : {"'X'", "'S' >= 2", "'Y'", "cycle"})
+    EXPECT_THAT(status.message(), ::testing::HasSubstr(part));
+}
+
+TEST_P(OrderConformance, fan_out_values) {
+  Queue producer = queue("producer"), consumer = queue("consumer");
+  Semaphore s = semaphore("S"), t = semaphore("T");
+  Buffer source = buffer(64);
+  std::vector<Buffer> sinks;
+  for (uint64_t i = 1; i <= 3; ++i) {
+    sinks.push_back(buffer(64));
+    dope(sinks.back());
+    ASSERT_OK(consumer.copy(sinks.back(), source,
+                            {.wait = {{s, 2 * i - 1}}, .signal = {{t, i}}}));
+  }
+  for (uint64_t i = 1; i <= 3; ++i)
+    ASSERT_OK(producer.fill(
+        source, i, {.wait = {{t, i - 1}}, .signal = {{s, 2 * i - 1}}}));
+  ASSERT_OK(t.wait(3));
+  for (uint64_t i = 1; i <= 3; ++i)
+    EXPECT_TRUE(allAre(contents(sinks[i - 1]), i));
+}
+
+TESSERA_CONFORMANCE(OrderConformance);
+
+} // namespace

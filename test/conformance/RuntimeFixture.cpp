@@ -1,0 +1,41 @@
+//===- RuntimeFixture.cpp - A device of each kind for tests ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeFixture.h"
+#include "tessera/driver/SimDriver.h"
+
+namespace tessera::runtime {
+
+const std::vector<BackEnd> &backEnds() {
+  static const std::vector<BackEnd> all = {
+      {"null",
+       [](const Architecture &arch) { return driver::makeNullDriver(arch); }},
+      {"simulator",
+       [](const Architecture &arch) -> std::unique_ptr<driver::Driver> {
+         return std::make_unique<driver::SimDriver>(arch);
+       }},
+  };
+  return all;
+}
+
+std::vector<std::string> driverKinds() {
+  std::vector<std::string> names;
+  for (const BackEnd &backEnd : backEnds())
+    names.push_back(backEnd.name);
+  return names;
+}
+
+std::unique_ptr<driver::Driver> makeDriver(const std::string &kind,
+                                           const Architecture &arch) {
+  for (const BackEnd &backEnd : backEnds())
+    if (backEnd.name == kind)
+      return backEnd.make(arch);
+  ADD_FAILURE() << "no back end '" << kind << "'";
+  return nullptr;
+}
+
+} // namespace tessera::runtime
