@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   --isa-to-object   a module of isa.kernel and isa.map_program to an object
+//   --isa-to-object   a module of isa.kernel and isa.map_program to an object;
+//                     with a device.program, one that `tessera run` runs
 //   --object-to-isa   an object's kernels to the isa dialect, i.e. assembly
 //   --import-onnx, --import-mlir   a model as it is after import
 //
@@ -13,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Device/DeviceDialect.h"
 #include "dialects/ISA/ISADialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -20,6 +22,7 @@
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "tessera/Arch/Architecture.h"
+#include "tessera/Conversion/BuildObject.h"
 #include "tessera/Conversion/ISAToObject.h"
 #include "tessera/Import/Import.h"
 #include "llvm/Support/CommandLine.h"
@@ -41,7 +44,9 @@ static LogicalResult writeKernels(Operation *op, llvm::raw_ostream &os) {
   Result<Architecture> arch = loadArchitecture(archName.getValue());
   if (!arch.ok())
     return op->emitError(arch.status().message());
-  Result<Object> object = encodeKernels(module, *arch);
+  bool runs = !module.getOps<device::ProgramOp>().empty();
+  Result<Object> object =
+      runs ? buildObject(module, *arch) : encodeKernels(module, *arch);
   if (!object.ok())
     return op->emitError(object.status().message());
   std::vector<uint8_t> file = writeObject(*object);
@@ -72,7 +77,9 @@ static OwningOpRef<Operation *> readKernels(llvm::SourceMgr &sources,
 int main(int argc, char **argv) {
   TranslateFromMLIRRegistration toObject(
       "isa-to-object", "isa kernels to an object", writeKernels,
-      [](DialectRegistry &registry) { registry.insert<isa::ISADialect>(); });
+      [](DialectRegistry &registry) {
+        registry.insert<isa::ISADialect, device::DeviceDialect>();
+      });
   TranslateToMLIRRegistration fromObject(
       "object-to-isa", "An object's kernels to isa", readKernels,
       [](DialectRegistry &registry) { registry.insert<isa::ISADialect>(); });
