@@ -3,11 +3,11 @@
 //
 // RUN: tessera-translate --isa-to-object --arch=tiny %s -o %t.tsr
 // RUN: tessera info %t.tsr | FileCheck %s
-// RUN: tessera run %t.tsr --arch tiny --outputs %t.out | FileCheck %s --check-prefix=RUN
+// RUN: tessera run %t.tsr --arch tiny --outputs %t.out | FileCheck %s --check-prefix=REPORT
 
 // CHECK: input.0 x: f32[16]
 // CHECK: output.0 y: f32[16]
-// RUN: copy
+// REPORT: scratchpad    64 B of 64.0 KiB
 isa.kernel @copy args 2 {
   isa.descriptor global f32 [16] strides [1] base 0
   isa.descriptor spm f32 [16] strides [1] base 0
