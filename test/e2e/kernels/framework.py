@@ -57,7 +57,7 @@ class Outcome:
 REPORTS = {
     "race": r"^error: race\b",
     "memory": r"^error: memory\b|uninitialised|not written",
-    "sync": r"^error: sync\b|SemaphoreNotZero|SemaphoreOverflow|semaphore is not 0",
+    "sync": r"^error: sync\b|SemaphoreNotZero|SemaphoreOverflow|CoreNotRunning",
     "deadlock": r"deadlock",
 }
 

@@ -63,8 +63,9 @@ def places(source):
     return result
 
 
-def removed(source, start, end):
-    return source[:start] + source[end:]
+def removed(source, place):
+    """Another instruction takes its place: branch offsets stay right."""
+    return f"{source[:place.start]}isa.mark id = 0{source[place.end:]}"
 
 
 def drop_entry(source, place, found, index):
@@ -72,7 +73,7 @@ def drop_entry(source, place, found, index):
     entries = [e.strip() for e in found.group(2).split(",")]
     rest = entries[:index] + entries[index + 1:]
     if not rest and place.name in ("wait", "signal"):
-        return removed(source, place.start, place.end)
+        return removed(source, place)
     text = f"{found.group(1)}({', '.join(rest)})" if rest else ""
     return source[:found.start()] + text + source[found.end():]
 
@@ -86,7 +87,7 @@ def drops(source):
     for place in places(source):
         line = source.count("\n", 0, place.start) + 1
         if place.name in WHOLE:
-            yield Mutant("drop", f"line {line}: {place.name}", removed(source, place.start, place.end))
+            yield Mutant("drop", f"line {line}: {place.name}", removed(source, place))
         for found in lists(source, place):
             for index, entry in enumerate(found.group(2).split(",")):
                 yield Mutant("drop", f"line {line}: {found.group(1)}({entry.strip()}) of {place.name}",
@@ -125,7 +126,7 @@ def unordered(source):
                     break
                 remote = re.search(r"\bsem\s*=\s*s?(\d+)", text[place.start:place.end])
                 if place.name == "signal.core" and remote and int(remote.group(1)) == sem:
-                    text = removed(text, place.start, place.end)
+                    text = removed(text, place)
                     break
             else:
                 break
