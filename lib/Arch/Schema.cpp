@@ -288,6 +288,10 @@ static std::vector<Key> makeKeys() {
        "cycles", Optional, speed, "Start of a kernel on its cores."},
       {"cp.signal", u32(0, maxCycles, MEMBER(uint32_t, cp.signal)), "cycles",
        Optional, speed, "Signal of a timeline semaphore."},
+      {"cp.ageing", u32(1, maxCycles, MEMBER(uint32_t, cp.ageing)), "cycles",
+       Optional, speed,
+       "Waiting for an engine or cores that raises a packet's priority by "
+       "one."},
 
       {"host.gbps", RealType{0.001, 100000, MEMBER(double, host.gbps)},
        "10⁹ bytes per second", Optional, speed, "Host link, each direction."},

@@ -162,6 +162,8 @@ struct TlbConfig {
 struct CpConfig {
   uint32_t queues = 4; ///< Hardware queue slots.
   uint32_t fetch = 20, decode = 10, dispatch = 20, signal = 10;
+  /// Cycles of waiting that raise a packet's priority by one.
+  uint32_t ageing = 1024;
   bool operator==(const CpConfig &) const = default;
 };
 

@@ -38,7 +38,7 @@ inline constexpr uint64_t queueDoorbell =
 inline constexpr uint64_t queueRead =
     0x30; ///< RO: index (unwrapped) of the next packet to fetch.
 inline constexpr uint64_t queueDone =
-    0x38; ///< RO: packets completed in order from 0.
+    0x38; ///< RO: packets completed in order.
 inline constexpr uint64_t queueStatus = 0x40; ///< RO: QueueStatus.
 inline constexpr uint64_t faultCause =
     0x48; ///< RO: FaultCause of a faulted queue.
@@ -51,10 +51,23 @@ inline constexpr uint64_t faultAddress =
     0x68; ///< RO: virtual address or offending value.
 
 /// Timeline semaphores: value at semaphoreBase + 8 * index; index 0 is null.
+inline constexpr uint64_t queueNotify =
+    0x70; ///< WO: a QueueDone interrupt once queueDone has reached the value.
+inline constexpr uint64_t queueDoneMask =
+    0x78; ///< RO: bit i: packet queueDone + i has completed.
+inline constexpr uint64_t queueFirst =
+    0x80; ///< RW while disabled: index of the first packet once enabled.
+
 inline constexpr uint64_t semaphoreBase = 0x100000;
 inline constexpr uint32_t numSemaphores = 4096;
 
-enum class QueueStatus : uint64_t { Disabled, Idle, Running, Faulted };
+enum class QueueStatus : uint64_t {
+  Disabled,
+  Idle,
+  Running,
+  Faulted,
+  Stopping, ///< Disabled, but what had started has not finished.
+};
 
 /// Why a queue stopped. Names are printed in fault reports.
 enum class FaultCause : uint64_t {

@@ -7,7 +7,7 @@
 
 #include "cp/CommandProcessor.h"
 #include "tessera/Support/Bytes.h"
-#include <numeric>
+#include <algorithm>
 
 namespace tessera::sim {
 
@@ -182,11 +182,11 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
     post(now + services.arch.cp.dispatch, Phase::Start, DispatchIssue, q,
          slot.id);
   } else if (auto *copy = std::get_if<isa::CopyPacket>(&slot.packet.body)) {
-    copies.start({pack(q, slot.id), root, copy->destination, copy->source,
-                  copy->size, 0, false});
+    copies.start({pack(q, slot.id), queues[q].priority, 0, root,
+                  copy->destination, copy->source, copy->size, 0, false});
   } else if (auto *fill = std::get_if<isa::FillPacket>(&slot.packet.body)) {
-    copies.start({pack(q, slot.id), root, fill->destination, 0, fill->size,
-                  fill->pattern, true});
+    copies.start({pack(q, slot.id), queues[q].priority, 0, root,
+                  fill->destination, 0, fill->size, fill->pattern, true});
   } else if (auto *indirect =
                  std::get_if<isa::IndirectPacket>(&slot.packet.body)) {
     if (indirect->address % isa::packetBytes != 0)
@@ -221,20 +221,35 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
   }
 }
 
+uint64_t CommandProcessor::effectivePriority(uint32_t q,
+                                             const Slot &slot) const {
+  uint64_t age = slot.wantsCores ? services.now() - slot.wantedSince : 0;
+  return queues[q].priority + age / services.arch.cp.ageing;
+}
+
+/// Highest priority first; of equals who waits for cores longest; else by queue
+/// and program order.
 void CommandProcessor::startAll() {
-  std::vector<uint32_t> order(queues.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return queues[a].priority > queues[b].priority;
-  });
-  for (uint32_t q : order) {
-    std::vector<uint64_t> parked;
+  struct Candidate {
+    uint64_t priority = 0;
+    Cycle since = 0;
+    uint32_t queue = 0;
+    uint64_t slot = 0;
+  };
+  std::vector<Candidate> parked;
+  for (uint32_t q = 0; q < queues.size(); ++q)
     for (const Slot &slot : queues[q].window)
       if (slot.state == Slot::State::Parked)
-        parked.push_back(slot.id);
-    for (uint64_t id : parked)
-      tryStart(q, id);
-  }
+        parked.push_back({effectivePriority(q, slot),
+                          slot.wantsCores ? slot.wantedSince : services.now(),
+                          q, slot.id});
+  std::stable_sort(parked.begin(), parked.end(),
+                   [](const Candidate &a, const Candidate &b) {
+                     return a.priority != b.priority ? a.priority > b.priority
+                                                     : a.since < b.since;
+                   });
+  for (const Candidate &candidate : parked)
+    tryStart(candidate.queue, candidate.slot);
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,6 +305,15 @@ void CommandProcessor::retire(uint32_t q) {
     ++queue.done;
     queue.window.pop_front();
   }
+  tellDone(q);
+}
+
+void CommandProcessor::tellDone(uint32_t q) {
+  Queue &queue = queues[q];
+  if (!queue.notify || int64_t(queue.done - *queue.notify) < 0)
+    return;
+  queue.notify.reset();
+  interrupt(DeviceInterrupt::Kind::QueueDone, q, 0);
 }
 
 void CommandProcessor::record(uint32_t q, const Slot &slot) {

@@ -1,5 +1,4 @@
-//===- CommandProcessor.cpp - Command processor: registers and state -*- C++
-//-*-===//
+//===- CommandProcessor.cpp - Command processor: registers and state ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -98,9 +97,20 @@ Status CommandProcessor::writeQueue(uint32_t q, uint64_t offset,
     event.epoch = queue.epoch;
     event.payload = pack(q, 0);
     services.events.post(event);
-    queue.published = std::max(queue.published, value + 1);
+    // Indices may wrap around: what counts is their distance.
+    if (int64_t(value + 1 - queue.published) > 0)
+      queue.published = value + 1;
     return Status::success();
   }
+  case mmio::queueFirst:
+    if (!stopped)
+      return refuse("the first index can only be set while disabled");
+    queue.first = value;
+    return Status::success();
+  case mmio::queueNotify:
+    queue.notify = value;
+    tellDone(q);
+    return Status::success();
   default:
     return noRegister(mmio::queueBase + q * mmio::queueStride + offset);
   }
@@ -128,7 +138,8 @@ Status CommandProcessor::enable(uint32_t q, bool on) {
   queue.enabled = true;
   queue.faulted = false;
   ++queue.epoch;
-  queue.published = queue.read = queue.done = 0;
+  queue.published = queue.read = queue.done = queue.first;
+  queue.notify.reset();
   queue.faultCause = queue.faultPacket = queue.faultCore = queue.faultPc = 0;
   queue.faultAddress = 0;
   queue.busy = queue.sleeping = false;
@@ -184,11 +195,26 @@ Result<uint64_t> CommandProcessor::readRegister(uint64_t offset) const {
   case mmio::queueStatus: {
     bool idle =
         queue.window.empty() && queue.source.buffer.empty() && !queue.busy;
-    auto status = !queue.enabled  ? mmio::QueueStatus::Disabled
+    bool finished = std::ranges::none_of(queue.window, [](const Slot &slot) {
+      return slot.state == Slot::State::Running ||
+             slot.state == Slot::State::Completing;
+    });
+    auto status = !queue.enabled  ? (finished ? mmio::QueueStatus::Disabled
+                                              : mmio::QueueStatus::Stopping)
                   : queue.faulted ? mmio::QueueStatus::Faulted
                   : idle          ? mmio::QueueStatus::Idle
                                   : mmio::QueueStatus::Running;
     return uint64_t(status);
+  }
+  case mmio::queueFirst:
+    return queue.first;
+  case mmio::queueDoneMask: {
+    uint64_t mask = 0;
+    for (const Slot &slot : queue.window)
+      if (slot.state == Slot::State::Done && !slot.fetched.parent &&
+          slot.fetched.ringIndex - queue.done < 64)
+        mask |= uint64_t(1) << (slot.fetched.ringIndex - queue.done);
+    return mask;
   }
   case mmio::faultCause:
     return queue.faultCause;
@@ -341,9 +367,9 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
 
 template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
   fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran,
-         coresLeft, argumentBytesRead, task, macs, dramRead, dramWritten,
-         nextCommand, commandCount, childrenLeft, source, exhausted, fetchBegun,
-         firstFetch, trafficBefore, stamp);
+         wantsCores, wantedSince, coresLeft, argumentBytesRead, task, macs,
+         dramRead, dramWritten, nextCommand, commandCount, childrenLeft, source,
+         exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
   for (EngineCycles &e : engines)
     fields(ar, e.byCause);
   if constexpr (A::loading) {
@@ -357,10 +383,10 @@ template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
 }
 
 template <typename A> void CommandProcessor::Queue::serialize(A &ar) {
-  fields(ar, ring, size, context, priority, enabled, faulted, published, read,
-         done, faultCause, faultPacket, faultCore, faultPc, faultAddress, epoch,
-         busy, sleeping, source, window, streams, decodeParent, fetchParent,
-         fetchCount, fetchCycle);
+  fields(ar, ring, size, context, priority, enabled, faulted, first, published,
+         read, done, notify, faultCause, faultPacket, faultCore, faultPc,
+         faultAddress, epoch, busy, sleeping, source, window, streams,
+         decodeParent, fetchParent, fetchCount, fetchCycle);
 }
 
 template <typename A> static void serializeRecord(A &ar, DispatchRecord &r) {

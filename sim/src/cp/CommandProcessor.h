@@ -109,6 +109,8 @@ private:
     Cycle startCycle = 0, runCycle = 0, haltCycle = 0;
     bool ran = false; ///< runCycle is valid.
     // dispatch
+    bool wantsCores = false; ///< Nothing but its cores is missing, since:
+    Cycle wantedSince = 0;
     uint32_t coresLeft = 0;
     uint32_t argumentBytesRead = 0;
     CoreTask task;
@@ -129,7 +131,8 @@ private:
   struct Queue {
     uint64_t ring = 0, size = 0, context = 0, priority = 0;
     bool enabled = false, faulted = false;
-    uint64_t published = 0, read = 0, done = 0;
+    uint64_t first = 0, published = 0, read = 0, done = 0;
+    std::optional<uint64_t> notify; ///< A QueueDone interrupt is asked for.
     uint64_t faultCause = 0, faultPacket = 0, faultCore = 0, faultPc = 0,
              faultAddress = 0;
     uint32_t epoch = 1;
@@ -190,9 +193,14 @@ private:
   void complete(uint32_t q, Slot &slot);
   void completed(uint32_t q, uint64_t id);
   void retire(uint32_t q);
+  void tellDone(uint32_t q);
   void record(uint32_t q, const Slot &slot);
   // Dispatches.
   bool takeCores(uint32_t q, Slot &slot);
+  /// An older dispatch has waited so long that these cores are kept for it.
+  bool keptForOthers(const Slot &slot,
+                     const std::vector<uint32_t> &wanted) const;
+  uint64_t effectivePriority(uint32_t q, const Slot &slot) const;
   void recordRead(uint32_t q, Slot &slot);
   void readArguments(uint32_t q, Slot &slot);
   void beginCores(uint32_t q, Slot &slot);

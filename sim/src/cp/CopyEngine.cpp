@@ -7,6 +7,7 @@
 
 #include "cp/CopyEngine.h"
 #include "tessera/Support/Bytes.h"
+#include <algorithm>
 
 namespace tessera::sim {
 
@@ -40,10 +41,24 @@ void CopyEngine::wake(Cycle cycle) {
 
 void CopyEngine::start(const CopyJob &job) {
   jobs.push_back(job);
+  jobs.back().since = services.now();
   if (jobs.size() == 1) {
     position = written = 0;
     wake(services.now());
   }
+}
+
+/// Puts the job that runs next first. The others keep their order of arrival.
+void CopyEngine::choose() {
+  auto effective = [&](const CopyJob &job) {
+    return job.priority +
+           (services.now() - job.since) / services.arch.cp.ageing;
+  };
+  auto best = std::max_element(jobs.begin(), jobs.end(),
+                               [&](const CopyJob &a, const CopyJob &b) {
+                                 return effective(a) < effective(b);
+                               });
+  std::rotate(jobs.begin(), best, best + 1);
 }
 
 bool CopyEngine::request(bool write, uint32_t chunk) {
@@ -126,8 +141,10 @@ void CopyEngine::finish(FaultCause fault, uint64_t address) {
   freeChunks.clear();
   translating = false;
   stepAt = never;
-  if (!jobs.empty())
+  if (!jobs.empty()) {
+    choose();
     wake(services.now());
+  }
   listener.copyDone(job, fault, address);
 }
 

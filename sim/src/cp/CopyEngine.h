@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Executes copy and fill packets, one after the other, in chunks that cross no
-// burst boundary on either side: a chunk a cycle is read, then written, at
-// most dma.outstanding under way. The bytes move when the last write is
-// acknowledged.
+// Executes copy and fill packets, one after the other: of those that wait the
+// one of highest priority, which grows by one with every cp.ageing cycles; the
+// oldest of equals. In chunks that cross no burst boundary on either side: a
+// chunk a cycle is read, then written, at most dma.outstanding under way. The
+// bytes move when the last write is acknowledged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +22,15 @@ namespace tessera::sim {
 
 struct CopyJob {
   uint64_t slot = 0; ///< The packet, for whoever asked.
+  uint64_t priority = 0;
+  Cycle since = 0; ///< When it was handed over.
   uint64_t root = 0;
   uint64_t destination = 0, source = 0, bytes = 0;
   uint32_t pattern = 0;
   bool fill = false;
   template <typename A> void serialize(A &ar) {
-    fields(ar, slot, root, destination, source, bytes, pattern, fill);
+    fields(ar, slot, priority, since, root, destination, source, bytes, pattern,
+           fill);
   }
 };
 
@@ -64,6 +68,7 @@ private:
   };
 
   void wake(Cycle cycle);
+  void choose();
   void step();
   bool request(bool write, uint32_t chunk);
   void finish(FaultCause fault, uint64_t address);
@@ -75,7 +80,7 @@ private:
   uint16_t client;
   ComponentId self;
 
-  std::deque<CopyJob> jobs;
+  std::deque<CopyJob> jobs; ///< The first one runs.
   uint32_t epoch = 1;
   uint64_t position = 0; ///< Bytes of the job handed out.
   std::vector<Chunk> chunks;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/CommandProcessor.h"
+#include <algorithm>
 
 namespace tessera::sim {
 
@@ -30,13 +31,40 @@ CommandProcessor::rectangle(const isa::DispatchPacket &d) const {
 bool CommandProcessor::takeCores(uint32_t q, Slot &slot) {
   std::vector<uint32_t> wanted =
       rectangle(std::get<isa::DispatchPacket>(slot.packet.body));
+  bool free = !keptForOthers(slot, wanted);
   for (uint32_t core : wanted)
-    if (coreOwner[core] != 0)
-      return false;
+    free &= coreOwner[core] == 0;
+  if (!free) {
+    if (!slot.wantsCores)
+      slot.wantedSince = services.now();
+    slot.wantsCores = true;
+    return false;
+  }
   for (uint32_t core : wanted)
     coreOwner[core] = pack(q, slot.id);
   slot.coresLeft = uint32_t(wanted.size());
   return true;
+}
+
+bool CommandProcessor::keptForOthers(
+    const Slot &slot, const std::vector<uint32_t> &wanted) const {
+  // By then no priority stands above its own.
+  constexpr uint64_t levels = 16;
+  uint64_t patience = levels * services.arch.cp.ageing;
+  for (const Queue &queue : queues)
+    for (const Slot &other : queue.window) {
+      if (other.state != Slot::State::Parked || !other.wantsCores ||
+          other.id == slot.id ||
+          services.now() - other.wantedSince < patience ||
+          (slot.wantsCores && std::pair(slot.wantedSince, slot.id) <
+                                  std::pair(other.wantedSince, other.id)))
+        continue;
+      std::vector<uint32_t> kept =
+          rectangle(std::get<isa::DispatchPacket>(other.packet.body));
+      if (std::ranges::find_first_of(kept, wanted) != kept.end())
+        return true;
+    }
+  return false;
 }
 
 void CommandProcessor::freeCores(uint64_t owner) {

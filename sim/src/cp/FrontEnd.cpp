@@ -91,7 +91,7 @@ bool CommandProcessor::work(uint32_t q, Slot *parent) {
       parent->firstFetch = now;
     }
   } else {
-    if (queue.sleeping || queue.read >= queue.published)
+    if (queue.sleeping || int64_t(queue.published - queue.read) <= 0)
       return false;
     uint64_t slot = queue.read & (queue.size - 1);
     // One read does not wrap around.

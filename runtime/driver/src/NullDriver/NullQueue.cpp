@@ -44,14 +44,25 @@ Status NullQueue::writeRegister(uint64_t offset, uint64_t value) {
       uint64_t bytes = device.memory().host().size();
       if (size == 0 || ring > bytes || size * packetBytes > bytes - ring)
         return refuse("ring is not in host memory, enable");
-      read = done = 0;
+      read = done = first;
+      notify.reset();
       faulted = false;
       faultRecord = {};
       window.clear();
     }
+    // What has started finishes, the rest is dropped.
     if (!value)
-      window.clear();
+      std::erase_if(window, [](const Entry &e) { return !e.started; });
     enabled = value;
+    return Status::success();
+  case mmio::queueFirst:
+    if (enabled)
+      return refuse("the first index can only be set while disabled:");
+    first = value;
+    return Status::success();
+  case mmio::queueNotify:
+    notify = value;
+    tellDone();
     return Status::success();
   case mmio::queueDoorbell:
     // Only a wake-up: the headers tell what is there.
@@ -81,11 +92,23 @@ Result<uint64_t> NullQueue::readRegister(uint64_t offset) const {
   case mmio::queueDone:
     return done;
   case mmio::queueStatus: {
-    auto status = !enabled         ? mmio::QueueStatus::Disabled
+    bool idle = std::all_of(window.begin(), window.end(),
+                            [](const Entry &e) { return e.done; });
+    auto status = !enabled         ? (idle ? mmio::QueueStatus::Disabled
+                                           : mmio::QueueStatus::Stopping)
                   : faulted        ? mmio::QueueStatus::Faulted
                   : window.empty() ? mmio::QueueStatus::Idle
                                    : mmio::QueueStatus::Running;
     return static_cast<uint64_t>(status);
+  }
+  case mmio::queueFirst:
+    return first;
+  case mmio::queueDoneMask: {
+    uint64_t mask = 0;
+    for (const Entry &entry : window)
+      if (entry.done && entry.index - done < 64)
+        mask |= uint64_t(1) << (entry.index - done);
+    return mask;
   }
   case mmio::faultCause:
     return static_cast<uint64_t>(faultRecord.cause);
@@ -116,7 +139,8 @@ void NullQueue::fault(const Entry &entry, NullFault what) {
 }
 
 void NullQueue::fetch() {
-  while (enabled && !faulted && window.size() < size) {
+  while (enabled && !faulted &&
+         window.size() < std::min<uint64_t>(size, windowSize)) {
     uint8_t *slot = reinterpret_cast<uint8_t *>(device.memory().host().data()) +
                     ring + (read & (size - 1)) * packetBytes;
     uint8_t header =
@@ -302,6 +326,15 @@ void NullQueue::retire() {
     ++done;
     window.pop_front();
   }
+  tellDone();
+}
+
+void NullQueue::tellDone() {
+  // Indices may wrap around: what counts is their distance.
+  if (!notify || int64_t(done - *notify) < 0)
+    return;
+  notify.reset();
+  device.interrupt(Interrupt::Kind::QueueDone, number, 0);
 }
 
 } // namespace tessera::driver

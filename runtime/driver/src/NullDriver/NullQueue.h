@@ -67,12 +67,15 @@ private:
   NullFault finishEntry(Entry &entry);
   void fault(const Entry &entry, NullFault what);
   void retire();
+  void tellDone();
 
   NullDevice &device;
   uint32_t number;
   uint64_t ring = 0, size = 0, context = 0, priority = 0;
   bool enabled = false, faulted = false;
-  uint64_t read = 0, done = 0;
+  uint64_t first = 0, read = 0, done = 0;
+  std::optional<uint64_t> notify; ///< A QueueDone interrupt is asked for.
+  static constexpr size_t windowSize = 64;
   std::deque<Entry> window;
   NullFault faultRecord;
   uint64_t faultPacket = 0;

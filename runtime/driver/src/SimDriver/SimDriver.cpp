@@ -1,5 +1,4 @@
-//===- SimDriver.cpp - The simulator behind the driver interface -*- C++
-//-*-===//
+//===- SimDriver.cpp - The simulator behind the driver interface ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -70,6 +69,8 @@ static Interrupt::Kind kindOf(sim::DeviceInterrupt::Kind kind) {
     return Interrupt::Kind::Packet;
   case sim::DeviceInterrupt::Kind::Fault:
     return Interrupt::Kind::Fault;
+  case sim::DeviceInterrupt::Kind::QueueDone:
+    return Interrupt::Kind::QueueDone;
   case sim::DeviceInterrupt::Kind::SemaphoreSignal:
     break;
   }

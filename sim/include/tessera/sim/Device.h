@@ -51,7 +51,7 @@ struct DeviceOptions {
 enum class StopReason : uint8_t { Interrupted, Deadline, Quiescent };
 
 struct DeviceInterrupt {
-  enum class Kind : uint8_t { Packet, Fault, SemaphoreSignal };
+  enum class Kind : uint8_t { Packet, Fault, SemaphoreSignal, QueueDone };
   Kind kind = Kind::Packet;
   uint32_t queue = 0;
   uint32_t payload = 0; ///< Packet: its payload; SemaphoreSignal: its index.

@@ -32,7 +32,7 @@ using Time = uint64_t;
 inline constexpr Time timeInfinite = ~Time(0);
 
 struct Interrupt {
-  enum class Kind : uint8_t { Packet, Fault, SemaphoreSignal };
+  enum class Kind : uint8_t { Packet, Fault, SemaphoreSignal, QueueDone };
   Kind kind = Kind::Packet;
   uint32_t queue = 0;
   uint32_t payload = 0; ///< Packet: its payload; SemaphoreSignal: its index.
