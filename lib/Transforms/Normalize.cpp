@@ -7,6 +7,7 @@
 
 #include "IntegerContractions.h"
 #include "LinalgStructure.h"
+#include "WidenedFloats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -258,7 +259,7 @@ struct FuseElementwise : OpRewritePattern<linalg::GenericOp> {
       : OpRewritePattern(context), intoReductions(intoReductions) {}
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
-    if (matchContraction(op) ||
+    if (matchContraction(op) || isReadWidening(op) ||
         (!intoReductions && op.getNumReductionLoops() != 0))
       return failure();
     for (OpOperand *operand : op.getDpsInputOperands()) {
@@ -288,6 +289,13 @@ struct FuseElementwise : OpRewritePattern<linalg::GenericOp> {
       return success();
     }
     return failure();
+  }
+
+  /// A widening moves into its readers instead, which then read what the
+  /// producer rounded.
+  static bool isReadWidening(linalg::GenericOp op) {
+    return isFloatWidening(op) &&
+           llvm::any_of(op->getUsers(), llvm::IsaPred<linalg::GenericOp>);
   }
 
   bool intoReductions;
@@ -327,6 +335,7 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
       patterns.add<FoldCopy, MakeInitExplicit>(context);
       patterns.add<FuseElementwise>(context, intoReductions);
       populateIntegerContractionPatterns(patterns);
+      populateFloatWideningPatterns(patterns);
       // Of the upstream set only the folds of constants and unused operands.
       linalg::populateElementwiseOpsFusionPatterns(
           patterns, [](OpOperand *) { return false; });

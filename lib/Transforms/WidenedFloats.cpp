@@ -1,0 +1,158 @@
+//===- WidenedFloats.cpp --------------------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WidenedFloats.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tessera;
+
+bool tessera::isFloatWidening(linalg::LinalgOp op) {
+  if (!isa<linalg::GenericOp>(op) || !op.hasPureTensorSemantics() ||
+      op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() != 0)
+    return false;
+  Block *body = op.getBlock();
+  auto widen =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::ExtFOp>();
+  return widen && widen.getIn() == body->getArgument(0);
+}
+
+namespace {
+
+linalg::GenericOp wideningOf(Value value) {
+  auto generic = value.getDefiningOp<linalg::GenericOp>();
+  return generic && isFloatWidening(generic) ? generic : nullptr;
+}
+
+/// The narrow tensor of a widening that moves no element.
+Value narrowSource(Value value) {
+  linalg::GenericOp widening = wideningOf(value);
+  if (!widening ||
+      !llvm::all_of(widening.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return nullptr;
+  return widening.getInputs()[0];
+}
+
+Value widen(PatternRewriter &rewriter, Location loc, Value narrow,
+            Type element) {
+  auto type = cast<RankedTensorType>(narrow.getType());
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, type.getShape(), element);
+  AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> parallel(type.getRank(),
+                                            utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             rewriter, loc, empty.getType(), narrow, empty,
+             ArrayRef{identity, identity}, parallel,
+             [&](OpBuilder &builder, Location bodyLoc, ValueRange arguments) {
+               Value wide = arith::ExtFOp::create(builder, bodyLoc, element,
+                                                  arguments[0]);
+               linalg::YieldOp::create(builder, bodyLoc, wide);
+             })
+      .getResult(0);
+}
+
+struct WidenInReader : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics())
+      return failure();
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      linalg::GenericOp widening = wideningOf(operand->get());
+      if (!widening)
+        continue;
+      AffineMap source = widening.getIndexingMapsArray()[0];
+      AffineMap target = widening.getIndexingMapsArray()[1];
+      if (!target.isPermutation() || !source.isProjectedPermutation(true))
+        continue;
+      // The reader's extents must still follow from its operands.
+      SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+      maps[operand->getOperandNumber()] =
+          source.compose(inversePermutation(target))
+              .compose(maps[operand->getOperandNumber()]);
+      if (!inversePermutation(concatAffineMaps(maps, op.getContext())))
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        operand->set(widening.getInputs()[0]);
+        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+        BlockArgument argument = op.getMatchingBlockArgument(operand);
+        Type wide = argument.getType();
+        argument.setType(getElementTypeOrSelf(operand->get()));
+        rewriter.setInsertionPointToStart(op.getBody());
+        auto extension =
+            arith::ExtFOp::create(rewriter, widening.getLoc(), wide, argument);
+        rewriter.replaceAllUsesExcept(argument, extension, extension);
+      });
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// Padding with a constant that the narrow format holds.
+struct WidenAfterPad : OpRewritePattern<tensor::PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::PadOp op,
+                                PatternRewriter &rewriter) const override {
+    Value narrow = narrowSource(op.getSource());
+    Value padding = op.getConstantPaddingValue();
+    FloatAttr constant;
+    if (!narrow || !padding || !matchPattern(padding, m_Constant(&constant)))
+      return failure();
+    auto element = cast<FloatType>(getElementTypeOrSelf(narrow));
+    APFloat value = constant.getValue();
+    bool inexact = false;
+    value.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &inexact);
+    if (inexact)
+      return failure();
+    Value narrowPadding = arith::ConstantOp::create(
+        rewriter, op.getLoc(), FloatAttr::get(element, value));
+    Value padded = tensor::PadOp::create(
+        rewriter, op.getLoc(), op.getType().clone(element), narrow,
+        op.getMixedLowPad(), op.getMixedHighPad(), narrowPadding,
+        op.getNofold());
+    rewriter.replaceOp(op, widen(rewriter, op.getLoc(), padded,
+                                 op.getType().getElementType()));
+    return success();
+  }
+};
+
+/// Operations that take elements of operand 0 as they are.
+template <typename Op> struct WidenAfterMove : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Value narrow = narrowSource(op->getOperand(0));
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    if (!narrow || !type.hasStaticShape())
+      return failure();
+    Operation *moved = rewriter.clone(*op);
+    rewriter.modifyOpInPlace(moved, [&] {
+      moved->setOperand(0, narrow);
+      moved->getResult(0).setType(type.clone(getElementTypeOrSelf(narrow)));
+    });
+    rewriter.replaceOp(op, widen(rewriter, op.getLoc(), moved->getResult(0),
+                                 type.getElementType()));
+    return success();
+  }
+};
+
+} // namespace
+
+void tessera::populateFloatWideningPatterns(RewritePatternSet &patterns) {
+  patterns
+      .add<WidenInReader, WidenAfterPad, WidenAfterMove<tensor::ExtractSliceOp>,
+           WidenAfterMove<tensor::ExpandShapeOp>,
+           WidenAfterMove<tensor::CollapseShapeOp>>(patterns.getContext(),
+                                                    /*benefit=*/2);
+}

@@ -1,0 +1,33 @@
+//===- WidenedFloats.h - Where narrow floats are widened --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Importers compute in f32 and write the widening of f16 and bf16 operands as
+// element-wise operations of their own. Widening is exact and free where an
+// engine reads an operand, so it moves to there: memory and the matrix engine
+// see the narrow format.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TRANSFORMS_WIDENEDFLOATS_H
+#define TESSERA_LIB_TRANSFORMS_WIDENEDFLOATS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace tessera {
+
+/// An operation that only widens the floats of its input, perhaps permuted or
+/// broadcast.
+bool isFloatWidening(mlir::linalg::LinalgOp op);
+
+/// A widening moves into the linalg operations that read it and behind the
+/// padding, slices and reshapes of its result.
+void populateFloatWideningPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TRANSFORMS_WIDENEDFLOATS_H
