@@ -292,6 +292,9 @@ Status CommandBufferState::bind(
         site.binding.offset, site.bytes));
   if (addresses == bound)
     return Status::success();
+  // An execution that has just completed no longer pins its bindings.
+  if (executionsInFlight)
+    TESSERA_RETURN_IF_ERROR(space->hardware->update());
   if (executionsInFlight)
     return Status(StatusCode::FailedPrecondition,
                   fmt::format("command buffer '{}': other bindings while {} "

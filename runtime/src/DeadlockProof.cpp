@@ -74,7 +74,8 @@ Verdict Search::point(SemaphoreState &semaphore, uint64_t value) {
   for (const QueueState *queue : hardware.queues)
     for (const Submission &work : queue->inFlight)
       for (const Point &signal : work.signals)
-        if (signal.semaphore.get() == &semaphore && signal.value >= value) {
+        if (work.inFlight() && signal.semaphore.get() == &semaphore &&
+            signal.value >= value) {
           path.push_back({nullptr, ", to be signalled by "});
           Verdict verdict = submission(*queue, work);
           path.pop_back();
@@ -100,12 +101,17 @@ Verdict Search::submission(const QueueState &queue, const Submission &work) {
   Verdict best;
   bool any = false;
   auto consider = [&](const Verdict &verdict) {
-    // All waits must be met: the most hopeless one decides.
-    if (!any || verdict.kind < best.kind)
+    // All waits must be met: the most hopeless one decides; where one is
+    // enough, the most hopeful.
+    if (!any ||
+        (work.anyWait ? verdict.kind > best.kind : verdict.kind < best.kind))
       best = verdict;
     any = true;
   };
-  for (const Point &wait : unmet(work)) {
+  std::vector<Point> waits = unmet(work);
+  if (work.anyWait && waits.size() < work.waits.size())
+    waits.clear();
+  for (const Point &wait : waits) {
     path.push_back({nullptr, ", waiting for "});
     consider(point(*wait.semaphore, wait.value));
     path.pop_back();
@@ -114,7 +120,7 @@ Verdict Search::submission(const QueueState &queue, const Submission &work) {
     // Held back in its own queue: by an earlier barrier, or as one.
     bool held = work.barrier;
     for (auto it = queue.inFlight.rbegin(); it != queue.inFlight.rend(); ++it) {
-      if (it->first >= work.first)
+      if (it->number >= work.number || !it->inFlight())
         continue;
       if ((held || it->barrier) && !unmet(*it).empty()) {
         path.push_back({nullptr, ", behind "});

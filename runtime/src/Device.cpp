@@ -10,6 +10,7 @@
 #include "QueueState.h"
 #include "tessera/ISA/Mmio.h"
 #include <cassert>
+#include <fmt/format.h>
 
 namespace tessera::runtime {
 
@@ -48,6 +49,43 @@ uint64_t Device::bytesInUse(isa::PhysicalSpace space) const {
   Hardware::Lock lock = state->hardware->lock();
   return state->hardware->physical[static_cast<unsigned>(space)].used();
 }
+Status Device::close() {
+  if (!state)
+    return Status(StatusCode::FailedPrecondition, "device: empty handle");
+  Hardware &hardware = *state->hardware;
+  Hardware::Lock lock = hardware.lock();
+  if (!hardware.closed.ok())
+    return Status(StatusCode::FailedPrecondition, hardware.closed.message());
+  hardware.closed =
+      Status(StatusCode::Cancelled,
+             fmt::format("device '{}' was closed", hardware.label));
+  // The device touches no memory any more before that memory is given back.
+  TESSERA_RETURN_IF_ERROR(hardware.driver->mmioWrite(isa::mmio::reset, 1));
+  for (QueueState *queue : hardware.queues) {
+    queue->cancelAll(hardware.closed);
+    if (queue->slot)
+      TESSERA_RETURN_IF_ERROR(queue->detach());
+  }
+  hardware.hostSignalled.notify_all();
+  return Status::success();
+}
+
+DeviceStatistics Device::statistics() const {
+  DeviceStatistics result;
+  if (!state)
+    return result;
+  const Hardware &hardware = *state->hardware;
+  Hardware::Lock lock = state->hardware->lock();
+  result.operationsAccepted = hardware.operationsAccepted;
+  result.operationsCompleted = hardware.operationsCompleted;
+  result.operationsCancelled = hardware.operationsCancelled;
+  result.operationsParked = hardware.pendingOperations;
+  result.slotSwitches = hardware.slotSwitches;
+  result.notifications = hardware.notifications.received();
+  result.notificationOverflows = hardware.notifications.overflows();
+  return result;
+}
+
 driver::Driver &Device::driver() const { return *state->hardware->driver; }
 
 } // namespace tessera::runtime

@@ -40,7 +40,7 @@ std::optional<uint32_t> SlotAllocator::allocate() {
 Hardware::Hardware(std::unique_ptr<driver::Driver> d, std::string label)
     : driver(std::move(d)), label(std::move(label)),
       semaphoreSlots(1, isa::mmio::numSemaphores), // Index 0 is null.
-      queueSlots(0, driver->architecture().cp.queues) {
+      slots(driver->architecture().cp.queues) {
   cycleTime = std::llround(1e6 / driver->architecture().clockGhz);
   for (unsigned i = 0; i < numPhysicalSpaces; ++i)
     physical[i] = RangeAllocator(
@@ -67,17 +67,109 @@ void Hardware::releasePhysical(isa::PhysicalSpace space, uint64_t address,
 }
 
 Status Hardware::update() {
-  for (QueueState *queue : queues)
-    TESSERA_RETURN_IF_ERROR(queue->update());
+  for (QueueState *queue : slots)
+    if (queue)
+      TESSERA_RETURN_IF_ERROR(queue->update());
   return Status::success();
 }
 
-Result<driver::Progress> Hardware::run(driver::Time deadline) {
-  driver::Progress progress = driver->advance(deadline);
-  // What an interrupt tells is read from the registers; it only woke us.
-  (void)driver->takeInterrupts();
-  TESSERA_RETURN_IF_ERROR(update());
+/// The drain after the device has stopped with interrupts: the queues that they
+/// name, or all where that is not enough.
+Status Hardware::drain() {
+  bool all = notifications.takeMissed();
+  std::vector<bool> named(slots.size(), false);
+  while (std::optional<driver::Interrupt> interrupt = notifications.pop()) {
+    // A semaphore says nothing of where its signal came from.
+    all |= interrupt->kind == driver::Interrupt::Kind::SemaphoreSignal ||
+           interrupt->queue >= slots.size();
+    if (!all)
+      named[interrupt->queue] = true;
+  }
+  for (size_t slot = 0; slot < slots.size(); ++slot)
+    if (slots[slot] && (all || named[slot]))
+      TESSERA_RETURN_IF_ERROR(slots[slot]->update());
+  return Status::success();
+}
+
+driver::Progress Hardware::step(driver::Time until) {
+  driver::Progress progress = driver->advance(until);
+  for (const driver::Interrupt &interrupt : driver->takeInterrupts())
+    notifications.push(interrupt);
   return progress;
+}
+
+bool Hardware::reached(Deadline deadline) const {
+  if (deadline.isHost())
+    return Deadline::HostClock::now() >= deadline.host();
+  return driver->now() >= deadline.time();
+}
+
+Result<driver::Progress> Hardware::run(Deadline deadline) {
+  // How far the device goes before the host's clock is looked at again.
+  constexpr uint64_t hostStepCycles = 20'000;
+  driver::Time until = deadline.time();
+  if (deadline.isHost())
+    until = driver->now() + hostStepCycles * cycleTime;
+  driver::Progress progress = step(until);
+  if (progress == driver::Progress::Interrupted)
+    TESSERA_RETURN_IF_ERROR(drain());
+  else
+    TESSERA_RETURN_IF_ERROR(update());
+  TESSERA_ASSIGN_OR_RETURN(bool changed, service());
+  if (progress == driver::Progress::Quiescent && changed)
+    return driver::Progress::Interrupted;
+  return progress;
+}
+
+Result<bool> Hardware::service() {
+  bool any = false;
+  while (pendingOperations) {
+    bool changed = false;
+    for (size_t i = 0; i < queues.size(); ++i) {
+      QueueState &queue = *queues[i];
+      if (!queue.pending)
+        continue;
+      changed |= queue.cancelHopeless();
+      TESSERA_ASSIGN_OR_RETURN(bool published, queue.publishPending());
+      changed |= published;
+      TESSERA_ASSIGN_OR_RETURN(bool called, queue.runHostCalls());
+      changed |= called;
+      if (called)
+        break; // Queues may have come and gone.
+    }
+    any |= changed;
+    if (!changed)
+      break;
+  }
+  if (pendingOperations)
+    for (QueueState *queue : queues)
+      TESSERA_RETURN_IF_ERROR(queue->armHostCalls());
+  return any;
+}
+
+void Hardware::waitForHost(Deadline deadline) {
+  struct Release {
+    Hardware &hardware;
+    unsigned depth = 0;
+    void unlock() { depth = hardware.mutex.releaseAll(); }
+    void lock() { hardware.mutex.acquire(depth); }
+  } release{*this};
+  if (deadline.isHost())
+    hostSignalled.wait_until(release, deadline.host());
+  else
+    hostSignalled.wait(release);
+}
+
+Status Hardware::mayWait(std::string_view who) const {
+  if (!closed.ok())
+    return closed;
+  for (const auto &[thread, name] : hostCalls)
+    if (thread == std::this_thread::get_id())
+      return Status(StatusCode::FailedPrecondition,
+                    fmt::format("'{}': a wait inside the host call '{}', which "
+                                "must come back first",
+                                who, name));
+  return Status::success();
 }
 
 } // namespace tessera::runtime

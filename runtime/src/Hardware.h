@@ -11,17 +11,22 @@
 // Locking: `mutex` guards this struct and every *State of the device. Public
 // calls take it on entry and hold it while the device runs; internal functions
 // expect it held. It is recursive because dropping the last handle of a buffer
-// during the completion drain releases its memory. A wait that only the host
-// can satisfy gives the lock up in `hostSignalled`.
+// during the completion drain releases its memory. It is given up, at whatever
+// depth, in two places only: a wait that only the host can satisfy
+// (waitForHost), and while a host call runs (QueueState::runHostCalls). The
+// driver has a lock of its own, always taken after this one.
 //
-// Queue state changes in three places only: submission (QueueState::submit),
-// the completion drain and the fault check (both in update()).
+// Queue state changes in three contexts only: submission (QueueState::submit
+// and service()), the completion drain and the error callback (both in
+// QueueState::update()).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_SRC_HARDWARE_H
 #define TESSERA_RUNTIME_SRC_HARDWARE_H
 
+#include "DeviceMutex.h"
+#include "NotificationRing.h"
 #include "RangeAllocator.h"
 #include "tessera/driver/Driver.h"
 #include "tessera/runtime/Deadline.h"
@@ -40,8 +45,8 @@ struct SemaphoreState;
 inline constexpr unsigned numPhysicalSpaces = 3;
 std::string_view spaceName(isa::PhysicalSpace space);
 
-/// Numbers of a fixed table: semaphores, queue slots. A number given back is
-/// used again as late as possible.
+/// Numbers of a fixed table. A number given back is used again as late as
+/// possible.
 class SlotAllocator {
 public:
   SlotAllocator(uint32_t first, uint32_t end)
@@ -61,15 +66,24 @@ struct Hardware {
   std::string label;
   driver::Time cycleTime = 0; ///< Femtoseconds of a core cycle.
 
-  std::recursive_mutex mutex;
+  DeviceMutex mutex;
   std::condition_variable_any hostSignalled;
 
   std::array<RangeAllocator, numPhysicalSpaces> physical;
-  SlotAllocator semaphoreSlots, queueSlots;
+  SlotAllocator semaphoreSlots;
   /// Live queues in order of creation; each registers and removes itself.
   std::vector<QueueState *> queues;
+  /// Who holds each of the device's queue slots.
+  std::vector<QueueState *> slots;
+  uint64_t slotSwitches = 0;
+  size_t pendingOperations = 0; ///< Of all queues.
+  uint64_t operationsAccepted = 0, operationsCompleted = 0,
+           operationsCancelled = 0;
+  NotificationRing notifications;
+  /// Why nothing more is possible, once the device is closed.
+  Status closed;
 
-  using Lock = std::unique_lock<std::recursive_mutex>;
+  using Lock = std::unique_lock<DeviceMutex>;
   Lock lock() { return Lock(mutex); }
 
   /// OutOfMemory names `what`, the space and the bytes.
@@ -80,14 +94,39 @@ struct Hardware {
 
   /// Retires completed work and records faults of every queue.
   Status update();
-  /// Lets the device run until an interrupt or `deadline`, then updates.
-  Result<driver::Progress> run(driver::Time deadline);
+  /// Publishes what can be published, cancels what has lost its cause, hands
+  /// out queue slots, runs due host calls; true if anything changed.
+  Result<bool> service();
+  /// Lets the device run until an interrupt or the deadline, then updates and
+  /// serves. Quiescent: nothing happens any more and there was nothing to do.
+  /// A deadline of the host ends it after a while; look at reached().
+  Result<driver::Progress> run(Deadline deadline);
+  /// Only lets the device run, and takes what it tells.
+  driver::Progress step(driver::Time until);
+  bool reached(Deadline deadline) const;
+  /// Gives the lock up until the host signals or submits something, or, for a
+  /// deadline of the host, until then.
+  void waitForHost(Deadline deadline);
+
+  /// FailedPrecondition in a thread that runs a host call: device time passes
+  /// only outside; Cancelled once the device is closed.
+  Status mayWait(std::string_view who) const;
+  /// Threads in host calls, with the calls' names.
+  std::vector<std::pair<std::thread::id, std::string>> hostCalls;
+
+  /// A slot for the queue, now or once another queue has drained; whether it
+  /// has one now.
+  Result<bool> giveSlot(QueueState &queue);
+
+private:
+  Status drain();
 };
 
 /// Owner of the hardware on behalf of the user's handles: it also keeps the
 /// memory of queues that were dropped with work that cannot finish, for as long
 /// as somebody can still make the device run.
 struct DeviceState {
+  ~DeviceState();
   std::shared_ptr<Hardware> hardware;
   std::vector<std::shared_ptr<QueueState>> abandoned;
 };

@@ -39,34 +39,18 @@ Result<Queue> Queue::create(const AddressSpace &space, QueueOptions options) {
 
   auto hardware = space.state->hardware;
   Hardware::Lock lock = hardware->lock();
-  std::optional<uint32_t> slot = hardware->queueSlots.allocate();
-  if (!slot)
-    return failed(StatusCode::ResourceExhausted,
-                  fmt::format("all {} queues of {} are in use",
-                              hardware->driver->architecture().cp.queues,
-                              hardware->label));
+  if (!hardware->closed.ok())
+    return failed(StatusCode::FailedPrecondition, hardware->closed.message());
   auto state = std::make_shared<QueueState>();
   state->hardware = hardware;
   state->space = space.state;
   state->label = options.label;
-  state->slot = *slot;
+  state->priority = options.priority;
+  state->firstIndex = options.firstIndex;
   state->nextId = options.firstId;
-  Result<std::unique_ptr<Ring>> ring =
-      Ring::create(hardware, options.packets, options.label);
-  if (!ring) {
-    hardware->queueSlots.release(*slot);
-    return ring.status();
-  }
-  state->ring = std::move(*ring);
-  TESSERA_RETURN_IF_ERROR(
-      state->writeRegister(mmio::queueRing, state->ring->hostOffset()));
-  TESSERA_RETURN_IF_ERROR(
-      state->writeRegister(mmio::queueSize, options.packets));
-  TESSERA_RETURN_IF_ERROR(
-      state->writeRegister(mmio::queueContext, space.root()));
-  TESSERA_RETURN_IF_ERROR(
-      state->writeRegister(mmio::queuePriority, options.priority));
-  TESSERA_RETURN_IF_ERROR(state->writeRegister(mmio::queueEnable, 1));
+  TESSERA_ASSIGN_OR_RETURN(state->ring,
+                           Ring::create(hardware, options.packets,
+                                        options.firstIndex, options.label));
   hardware->queues.push_back(state.get());
 
   Queue queue;
@@ -76,382 +60,91 @@ Result<Queue> Queue::create(const AddressSpace &space, QueueOptions options) {
   return queue;
 }
 
-Operation Queue::start(std::string_view name, const SubmitOptions &options) {
-  Operation operation;
-  auto take = [](std::span<const TimelinePoint> points,
-                 std::vector<Point> &to) {
-    for (const TimelinePoint &point : points)
-      if (point.semaphore)
-        to.push_back({point.semaphore.state, point.value});
-  };
-  take(options.wait, operation.waits);
-  take(options.signal, operation.signals);
-  operation.barrier = options.barrier;
-  operation.whenFull = options.whenFull;
-  operation.label = options.label.empty() ? name : options.label;
-  return operation;
-}
-
-/// A buffer range of an operation, checked: its address and bytes.
-struct Span {
-  uint64_t address = 0, bytes = 0;
-};
-static Result<Span> resolve(const QueueState &queue, const std::string &label,
-                            const std::shared_ptr<BufferState> &buffer,
-                            uint64_t offset, uint64_t size) {
-  std::string context = fmt::format("queue '{}': '{}'", queue.label, label);
-  if (!buffer)
-    return Status(StatusCode::FailedPrecondition,
-                  context + ": empty buffer handle");
-  if (buffer->space != queue.space)
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("{}: buffer '{}' is of address space '{}', the queue "
-                    "of '{}'",
-                    context, buffer->label, buffer->space->label,
-                    queue.space->label));
-  if (size == BufferRange::wholeSize)
-    size = buffer->size - std::min(buffer->size, offset);
-  if (Status checked = buffer->checkRange(offset, size); !checked.ok())
-    return checked.withContext(context);
-  if (size == 0)
-    return Status(StatusCode::InvalidArgument,
-                  fmt::format("{}: buffer '{}': 0 bytes at offset {}", context,
-                              buffer->label, offset));
-  return Span{buffer->address + offset, size};
-}
-
-Status Queue::copy(const BufferRange &destination, const BufferRange &source,
-                   const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start("copy", options);
-  QueueState &queue = *handle->state;
-  TESSERA_ASSIGN_OR_RETURN(
-      Span to, resolve(queue, operation.label, destination.buffer.state,
-                       destination.offset, destination.size));
-  TESSERA_ASSIGN_OR_RETURN(Span from,
-                           resolve(queue, operation.label, source.buffer.state,
-                                   source.offset, source.size));
-  if (to.bytes != from.bytes)
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("queue '{}': '{}': {} bytes of buffer '{}' to {} bytes "
-                    "of buffer '{}'",
-                    queue.label, operation.label, from.bytes,
-                    source.buffer.label(), to.bytes,
-                    destination.buffer.label()));
-  operation.packet.body =
-      CopyPacket{to.address, from.address, to.bytes, {}, {}};
-  operation.keepAlive = {destination.buffer.state, source.buffer.state};
-  return queue.submit(std::move(operation), lock);
-}
-
-Status Queue::fill(const BufferRange &destination, uint32_t pattern,
-                   const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start("fill", options);
-  QueueState &queue = *handle->state;
-  TESSERA_ASSIGN_OR_RETURN(
-      Span to, resolve(queue, operation.label, destination.buffer.state,
-                       destination.offset, destination.size));
-  if (to.bytes % 4 || to.address % 4)
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("queue '{}': '{}': {} bytes at offset {} of buffer "
-                    "'{}': both must be multiples of 4",
-                    queue.label, operation.label, to.bytes, destination.offset,
-                    destination.buffer.label()));
-  operation.packet.body = FillPacket{to.address, to.bytes, pattern, {}, {}};
-  operation.keepAlive = {destination.buffer.state};
-  return queue.submit(std::move(operation), lock);
-}
-
-static Result<std::shared_ptr<BufferState>>
-stagingBuffer(QueueState &queue, uint64_t bytes, const std::string &label) {
-  BufferOptions options;
-  options.space = PhysicalSpace::Host;
-  options.label = label + " staging";
-  return allocateBuffer(queue.space, bytes, options);
-}
-
-Status Queue::update(const BufferRange &destination,
-                     std::span<const std::byte> data,
-                     const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start("update", options);
-  QueueState &queue = *handle->state;
-  uint64_t size = destination.size == BufferRange::wholeSize ? data.size()
-                                                             : destination.size;
-  TESSERA_ASSIGN_OR_RETURN(Span to, resolve(queue, operation.label,
-                                            destination.buffer.state,
-                                            destination.offset, size));
-  if (to.bytes != data.size())
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("queue '{}': '{}': {} bytes of data for {} bytes of "
-                    "buffer '{}'",
-                    queue.label, operation.label, data.size(), to.bytes,
-                    destination.buffer.label()));
-  TESSERA_ASSIGN_OR_RETURN(auto staging,
-                           stagingBuffer(queue, to.bytes, operation.label));
-  std::memcpy(queue.hardware->driver->hostMemory().data() + staging->physical,
-              data.data(), data.size());
-  operation.packet.body =
-      CopyPacket{to.address, staging->address, to.bytes, {}, {}};
-  operation.keepAlive = {destination.buffer.state, staging};
-  return queue.submit(std::move(operation), lock);
-}
-
-Status Queue::readBack(const BufferRange &source, std::span<std::byte> data,
-                       const SubmitOptions &options, Deadline deadline) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start("read back", options);
-  QueueState &queue = *handle->state;
-  uint64_t size =
-      source.size == BufferRange::wholeSize ? data.size() : source.size;
-  TESSERA_ASSIGN_OR_RETURN(Span from,
-                           resolve(queue, operation.label, source.buffer.state,
-                                   source.offset, size));
-  if (from.bytes != data.size())
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("queue '{}': '{}': {} bytes of buffer '{}' for {} bytes "
-                    "of data",
-                    queue.label, operation.label, from.bytes,
-                    source.buffer.label(), data.size()));
-  TESSERA_ASSIGN_OR_RETURN(auto staging,
-                           stagingBuffer(queue, from.bytes, operation.label));
-  TESSERA_ASSIGN_OR_RETURN(auto arrived,
-                           makeSemaphore(queue.hardware, operation.label));
-  operation.packet.body =
-      CopyPacket{staging->address, from.address, from.bytes, {}, {}};
-  operation.keepAlive = {source.buffer.state, staging};
-  operation.signals.push_back({arrived, 1});
-  TESSERA_RETURN_IF_ERROR(queue.submit(std::move(operation), lock));
-  TESSERA_RETURN_IF_ERROR(waitForSemaphore(*arrived, 1, deadline, lock));
-  std::memcpy(data.data(),
-              queue.hardware->driver->hostMemory().data() + staging->physical,
-              data.size());
-  return Status::success();
-}
-
-Status Queue::barrier(const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start("barrier", options);
-  operation.isBarrierOperation = true;
-  return handle->state->submit(std::move(operation), lock);
-}
-
-Status Queue::signal(const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start("signal", options);
-  if (operation.signals.empty())
-    return Status(StatusCode::InvalidArgument,
-                  fmt::format("queue '{}': '{}': no semaphore to signal",
-                              handle->state->label, operation.label));
-  bool narrow = true;
-  for (const Point &signal : operation.signals)
-    narrow &= signal.value >> 32 == 0;
-  // A barrier packet waits and signals, but holds a 32-bit value.
-  if (!operation.waits.empty() && narrow && operation.waits.size() <= 4) {
-    BarrierPacket body;
-    for (size_t i = 0; i < operation.waits.size(); ++i)
-      body.waits[i] = {operation.waits[i].semaphore->index,
-                       operation.waits[i].value};
-    operation.packet.body = body;
-    operation.waitsInPacket = true;
-  } else {
-    operation.packet.body = SignalPacket{};
-  }
-  return handle->state->submit(std::move(operation), lock);
-}
-
-Status Queue::dispatch(const Kernel &kernel, const BufferRange &arguments,
-                       CoreRectangle cores, const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start(kernel.name, options);
-  QueueState &queue = *handle->state;
-  if (!kernel.record)
-    return Status(StatusCode::FailedPrecondition,
-                  fmt::format("queue '{}': '{}': empty kernel handle",
-                              queue.label, operation.label));
-  DispatchPacket body;
-  if (kernel.numArguments) {
-    TESSERA_ASSIGN_OR_RETURN(
-        Span block, resolve(queue, operation.label, arguments.buffer.state,
-                            arguments.offset, arguments.size));
-    if (block.bytes < 8 * uint64_t(kernel.numArguments))
-      return Status(
-          StatusCode::InvalidArgument,
-          fmt::format("queue '{}': '{}': {} bytes of arguments in buffer "
-                      "'{}', kernel '{}' takes {} of 8 bytes",
-                      queue.label, operation.label, block.bytes,
-                      arguments.buffer.label(), kernel.name,
-                      kernel.numArguments));
-    body.arguments = block.address;
-    operation.keepAlive.push_back(arguments.buffer.state);
-  }
-  body.kernel = kernel.record;
-  body.numArguments = kernel.numArguments;
-  body.x = cores.x, body.y = cores.y;
-  body.width = cores.width, body.height = cores.height;
-  operation.packet.body = body;
-  operation.keepAlive.push_back(kernel.owner);
-  return queue.submit(std::move(operation), lock);
-}
-
-Status Queue::execute(const CommandBuffer &commands,
-                      std::span<const Buffer> bindings,
-                      const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation =
-      start(commands ? commands.state->label : "execute", options);
-  QueueState &queue = *handle->state;
-  auto context = [&](const Status &status) {
-    return status.withContext(
-        fmt::format("queue '{}': '{}'", queue.label, operation.label));
-  };
-  if (!commands || !commands.state->memory)
-    return context(Status(StatusCode::FailedPrecondition,
-                          "the command buffer is empty or not finished"));
-  CommandBufferState &state = *commands.state;
-  if (state.space != queue.space)
-    return context(Status(StatusCode::InvalidArgument,
-                          "command buffer '" + state.label +
-                              "' is of another address space, '" +
-                              state.space->label + "'"));
-  std::vector<std::shared_ptr<BufferState>> buffers;
-  for (const Buffer &binding : bindings)
-    buffers.push_back(binding.state);
-  // An execution that has just completed no longer pins its bindings.
-  TESSERA_RETURN_IF_ERROR(queue.hardware->update());
-  if (Status bound = state.bind(buffers); !bound.ok())
-    return context(bound);
-  IndirectPacket body;
-  body.address = state.memory->address;
-  body.count = state.numCommands();
-  operation.packet.body = body;
-  operation.commands = commands.state;
-  operation.keepAlive.assign(buffers.begin(), buffers.end());
-  return queue.submit(std::move(operation), lock);
-}
-
-Status Queue::timestamp(const BufferRange &destination,
-                        const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start("timestamp", options);
-  QueueState &queue = *handle->state;
-  TESSERA_ASSIGN_OR_RETURN(Span to,
-                           resolve(queue, operation.label,
-                                   destination.buffer.state, destination.offset,
-                                   std::min<uint64_t>(destination.size, 8)));
-  if (to.bytes != 8 || to.address % 8)
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("queue '{}': '{}': {} bytes at offset {} of buffer "
-                    "'{}': needs 8 at a multiple of 8",
-                    queue.label, operation.label, to.bytes, destination.offset,
-                    destination.buffer.label()));
-  operation.packet.body = TimestampPacket{to.address, {}};
-  operation.keepAlive = {destination.buffer.state};
-  return queue.submit(std::move(operation), lock);
-}
-
-Status Queue::submitRaw(std::span<const uint8_t> packet,
-                        const SubmitOptions &options) {
-  if (!handle)
-    return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  Operation operation = start("raw packet", options);
-  if (packet.size() != packetBytes)
-    return Status(StatusCode::InvalidArgument,
-                  fmt::format("queue '{}': '{}': {} bytes; a packet has {}",
-                              handle->state->label, operation.label,
-                              packet.size(), packetBytes));
-  if (packet[0] == static_cast<uint8_t>(PacketType::Invalid))
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("queue '{}': '{}': the Invalid type would never be "
-                    "read",
-                    handle->state->label, operation.label));
-  // What the options name must be in the packet already; it is only recorded.
-  operation.raw.assign(packet.begin(), packet.end());
-  return handle->state->submit(std::move(operation), lock);
-}
-
 Status Queue::waitIdle(Deadline deadline) const {
   if (!handle)
     return emptyHandle();
   QueueState &queue = *handle->state;
-  Hardware::Lock lock = queue.hardware->lock();
+  Hardware &hardware = *queue.hardware;
+  Hardware::Lock lock = hardware.lock();
   while (true) {
     TESSERA_ASSIGN_OR_RETURN(
         bool idle,
-        queue.runUntil(
-            [&] { return queue.inFlight.empty() || !queue.failure.ok(); },
-            deadline.time()));
+        queue.runUntil([&] { return queue.inFlight.empty(); }, deadline));
     if (!queue.failure.ok())
       return queue.failure;
+    if (!queue.lost.ok() && idle)
+      return std::exchange(queue.lost, Status::success());
     if (idle)
       return Status::success();
     std::string context = fmt::format(
         "queue '{}': {} operations in flight, oldest '{}'", queue.label,
         queue.inFlight.size(), queue.inFlight.front().label);
-    if (queue.hardware->driver->now() >= deadline.time())
+    if (hardware.reached(deadline))
       return Status(StatusCode::DeadlineExceeded, context);
     Verdict verdict = judge(queue);
     if (verdict.kind != Verdict::Kind::HostMaySignal)
       return verdict.status.withContext(context);
-    if (!deadline.isInfinite())
+    if (!deadline.isInfinite() && !deadline.isHost())
       return Status(StatusCode::DeadlineExceeded, context);
-    queue.hardware->hostSignalled.wait(lock);
+    hardware.waitForHost(deadline);
   }
+}
+
+Status Queue::reset() {
+  if (!handle)
+    return emptyHandle();
+  QueueState &queue = *handle->state;
+  Hardware::Lock lock = queue.hardware->lock();
+  if (!queue.hardware->closed.ok())
+    return Status(StatusCode::FailedPrecondition,
+                  fmt::format("queue '{}': {}", queue.label,
+                              queue.hardware->closed.message()));
+  if (queue.slot) {
+    // Disabling lets what runs finish; enabling again stops it.
+    for (uint64_t enable : {0, 1, 0})
+      TESSERA_RETURN_IF_ERROR(queue.writeRegister(mmio::queueEnable, enable));
+  }
+  queue.cancelAll(Status(StatusCode::Aborted,
+                         fmt::format("queue '{}': was reset", queue.label)));
+  if (queue.slot)
+    TESSERA_RETURN_IF_ERROR(queue.detach());
+  queue.failure = queue.lost = Status::success();
+  queue.barrierPending = false;
+  TESSERA_RETURN_IF_ERROR(queue.hardware->service().status());
+  queue.hardware->hostSignalled.notify_all();
+  return Status::success();
 }
 
 uint64_t Queue::submitted() const {
   if (!handle)
     return 0;
-  Hardware::Lock lock = handle->state->hardware->lock();
-  return handle->state->ring->published();
+  const QueueState &queue = *handle->state;
+  Hardware::Lock lock = queue.hardware->lock();
+  return queue.ring->published() + queue.pendingPackets - queue.firstIndex;
 }
 
 uint64_t Queue::completed() const {
   if (!handle)
     return 0;
-  Hardware::Lock lock = handle->state->hardware->lock();
-  (void)handle->state->update();
-  return handle->state->ring->retired();
+  QueueState &queue = *handle->state;
+  Hardware::Lock lock = queue.hardware->lock();
+  (void)queue.update();
+  return queue.ring->retired() - queue.firstIndex;
 }
 
 Status Queue::status() const {
   if (!handle)
     return emptyHandle();
-  Hardware::Lock lock = handle->state->hardware->lock();
-  TESSERA_RETURN_IF_ERROR(handle->state->update());
-  return handle->state->failure;
+  QueueState &queue = *handle->state;
+  Hardware::Lock lock = queue.hardware->lock();
+  TESSERA_RETURN_IF_ERROR(queue.update());
+  return queue.failure.ok() ? queue.lost : queue.failure;
 }
 
 const std::string &Queue::label() const {
   static const std::string none;
   return handle ? handle->state->label : none;
 }
+uint8_t Queue::priority() const { return handle ? handle->state->priority : 0; }
 
 } // namespace tessera::runtime

@@ -4,65 +4,61 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A queue of the user. It has a ring of its own and holds one of the device's
+// queue slots while the device has packets of it (QueueSlots.h).
+//
+// An operation is published once every wait of it is met or will be met by what
+// is published already: so all that the device holds can finish without the
+// host, and slots come free however many queues share them. What cannot be
+// published yet is parked here. Publication keeps the order that barriers ask
+// for, and nothing else of the order of submission.
+//
+// Contexts that change this state, all with the device's lock held: submission
+// (submit, Reservation), the completion drain and the error callback (both from
+// update()).
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_SRC_QUEUESTATE_H
 #define TESSERA_RUNTIME_SRC_QUEUESTATE_H
 
-#include "CommandBufferState.h"
 #include "MemoryState.h"
-#include "Ring.h"
-#include "SemaphoreState.h"
-#include "tessera/ISA/Packet.h"
-#include "tessera/runtime/Queue.h"
+#include "Submission.h"
 #include <deque>
 
 namespace tessera::runtime {
 
-/// A TimelinePoint inside the runtime; never null.
-struct Point {
-  std::shared_ptr<SemaphoreState> semaphore;
-  uint64_t value = 0;
-};
-
-/// One operation in flight: a run of consecutive packets.
-struct Submission {
-  uint64_t first = 0, last = 0; ///< Packet indices, unwrapped.
-  std::string label;
-  std::vector<Point> waits, signals;
-  /// Starts when all earlier work has completed.
-  bool barrier = false;
-  std::shared_ptr<CommandBufferState> commands; ///< Of an execute.
-  std::vector<std::shared_ptr<const void>> keepAlive;
-  std::vector<uint32_t> gates; ///< Indices in QueueState::gates.
-};
-
-/// What submit() turns into packets.
-struct Operation {
-  isa::Packet packet; ///< Its waits and completion are filled in by submit().
-  std::string label;
-  std::vector<Point> waits, signals;
-  bool barrier = false;
-  bool isBarrierOperation = false;
-  bool waitsInPacket = false; ///< `packet` names the waits already.
-  WhenFull whenFull = WhenFull::Wait;
-  std::shared_ptr<CommandBufferState> commands;
-  std::vector<std::shared_ptr<const void>> keepAlive;
-  /// Instead of `packet`, as it is.
-  std::vector<uint8_t> raw;
-};
-
-struct QueueState {
+struct QueueState : std::enable_shared_from_this<QueueState> {
   ~QueueState();
 
   std::shared_ptr<Hardware> hardware;
   std::shared_ptr<AddressSpaceState> space;
   std::string label;
-  uint32_t slot = 0; ///< Hardware queue.
+  uint8_t priority = 0;
+  uint64_t firstIndex = 0; ///< Of the first packet.
   std::unique_ptr<Ring> ring;
   uint32_t nextId = 0;
   bool barrierPending = false; ///< The next packet carries the barrier flag.
-  std::deque<Submission> inFlight; ///< Oldest first; also those that failed.
-  Status failure;                  ///< Why the queue stopped.
+  /// Oldest first; also those that failed. Elements do not move.
+  std::deque<Submission> inFlight;
+  std::deque<Submission *> published; ///< Those in the ring, in its order.
+  size_t pending = 0;                 ///< Operations in stage Pending.
+  uint64_t pendingPackets = 0;
+  uint64_t operations = 0; ///< Accepted until now.
+  Status failure;          ///< Why the queue stopped.
+  /// The first operation that failed since waitIdle() last told of one, while
+  /// the queue goes on.
+  Status lost;
+  uint32_t openReservations = 0;
+
+  /// The device's queue slot that it holds.
+  std::optional<uint32_t> slot;
+  uint64_t attachedAt = 0; ///< Counts Hardware::slotSwitches.
+  bool draining = false;   ///< Publishes no more: another queue waits.
+  bool stopping = false;   ///< Disabled after a fault; started work finishes.
+  bool wantsSlot = false;
+  uint64_t passedOver = 0; ///< Times that another queue got a slot first.
 
   /// An internal semaphore between the packets of one operation. Recycled, its
   /// value growing, when the operation has completed.
@@ -73,51 +69,92 @@ struct QueueState {
   };
   std::vector<Gate> gates;
 
-  /// Turns the operation into packets and publishes them; an error changes
-  /// nothing. A wait for room may give `lock` up for a while.
-  Status submit(Operation operation, Hardware::Lock &lock);
+  /// Packets that it takes at once, and how many more it takes now.
+  uint64_t capacity() const { return ring->capacity(); }
+  uint64_t room() const;
+
+  /// Turns the operation into packets and publishes or parks them; an error
+  /// changes nothing. A wait for room may give the lock up for a while.
+  Status submit(Operation &operation);
   /// The completion drain and the fault check.
   Status update();
-  /// Lets the device run until `done` or nothing can happen any more. In steps:
-  /// no interrupt tells of a packet's completion.
+  /// Publishes what can be; true if something was.
+  Result<bool> publishPending();
+  /// Fails pending operations whose waits have failed, and what barriers order
+  /// behind them; true if there were any.
+  bool cancelHopeless();
+  /// Fails everything that has not completed.
+  void cancelAll(const Status &why);
+  /// Runs due host calls with the lock given up; true if one ran. Queues may
+  /// come and go meanwhile.
+  Result<bool> runHostCalls();
+  /// Asks for interrupts at all that pending host calls wait for.
+  Status armHostCalls();
+  /// The device has nothing more of it, so its slot may go to another.
+  bool idleOnDevice() const { return published.empty() && !openReservations; }
+
+  /// Lets the device run until `done` or nothing can happen any more; false at
+  /// the deadline or then. Told by the device at every completion in order.
   template <typename Condition>
-  Result<bool> runUntil(Condition done, driver::Time deadline) {
+  Result<bool> runUntil(Condition done, Deadline deadline) {
     TESSERA_RETURN_IF_ERROR(hardware->update());
     while (!done()) {
-      driver::Time now = hardware->driver->now();
-      if (now >= deadline)
+      TESSERA_RETURN_IF_ERROR(hardware->mayWait(label));
+      if (hardware->reached(deadline))
         return false;
-      driver::Time step = now + stepCycles * hardware->cycleTime;
+      TESSERA_RETURN_IF_ERROR(askForCompletion());
       TESSERA_ASSIGN_OR_RETURN(driver::Progress progress,
-                               hardware->run(std::min(step, deadline)));
+                               hardware->run(deadline));
       if (progress == driver::Progress::Quiescent)
         return done();
     }
     return true;
   }
-  static constexpr uint64_t stepCycles = 256;
+  /// A QueueDone interrupt as the oldest packet completes.
+  Status askForCompletion() const;
 
   Result<uint64_t> readRegister(uint64_t offset) const;
   Status writeRegister(uint64_t offset, uint64_t value) const;
+  /// The doorbell for all that is published.
+  Status ringDoorbell() const;
+
+  // Slots (QueueSlots.cpp).
+  Status attach(uint32_t toSlot);
+  Status detach();
 
 private:
   /// The packets of an operation, ready for publication.
   struct Prepared {
+    PacketImage image; ///< The only one, if `images` is empty.
     std::vector<PacketImage> images;
     std::vector<uint32_t> gates;
     bool barrier = false;
+    uint64_t packets() const { return images.empty() ? 1 : images.size(); }
   };
   Result<Prepared> prepare(Operation &operation);
-  void publish(Operation &operation, Prepared &prepared);
+  Status accept(Operation &operation, Prepared &prepared);
   Result<std::vector<isa::Packet>> plan(Operation &operation,
                                         std::vector<uint32_t> &usedGates);
   Result<std::vector<isa::Packet>> planBarrier(Operation &operation) const;
   Result<Point> takeGate(std::vector<uint32_t> &usedGates);
   void releaseGates(const std::vector<uint32_t> &usedGates);
   Status checkPoints(const Operation &operation) const;
-  Status makeRoom(uint64_t packets, const Operation &operation,
-                  Hardware::Lock &lock);
+  Status makeRoom(uint64_t packets, const Operation &operation);
+
+  // Publication.
+  bool waitsCovered(const Submission &work) const;
+  bool waitsMet(const Submission &work) const;
+  void enter(Submission &work, std::span<const PacketImage> images);
+  bool earlierDone(const Submission &work) const;
+  // The end of operations.
+  bool packetsDone(const Submission &work, uint64_t done, uint64_t mask) const;
+  void complete(Submission &work);
+  void cancel(Submission &work, const Status &why);
+  void release(Submission &work);
+  void popDone();
   Status recordFault();
+  Status aborted(const Submission &work) const;
+  Status finishStopping();
 };
 
 /// What Queue handles share: its end is the end of the user's interest.

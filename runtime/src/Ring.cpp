@@ -14,17 +14,20 @@ namespace tessera::runtime {
 
 Result<std::unique_ptr<Ring>>
 Ring::create(const std::shared_ptr<Hardware> &hardware, uint32_t slots,
-             const std::string &label) {
+             uint64_t firstIndex, const std::string &label) {
   uint64_t bytes = uint64_t(slots) * isa::packetBytes;
   TESSERA_ASSIGN_OR_RETURN(uint64_t offset,
                            hardware->allocatePhysical(isa::PhysicalSpace::Host,
                                                       bytes, isa::packetBytes,
                                                       label + " ring"));
-  return std::unique_ptr<Ring>(new Ring(hardware, offset, slots));
+  return std::unique_ptr<Ring>(new Ring(hardware, offset, slots, firstIndex));
 }
 
-Ring::Ring(std::shared_ptr<Hardware> h, uint64_t offset, uint32_t slots)
-    : hardware(std::move(h)), offset(offset), numSlots(slots) {
+Ring::Ring(std::shared_ptr<Hardware> h, uint64_t offset, uint32_t slots,
+           uint64_t firstIndex)
+    : hardware(std::move(h)), offset(offset), numSlots(slots),
+      publishedCount(firstIndex), retiredCount(firstIndex),
+      base(hardware->driver->hostMemory().data() + offset) {
   assert(slots >= 2 && (slots & (slots - 1)) == 0);
   for (uint32_t i = 0; i < numSlots; ++i) {
     std::memset(slot(i) + 1, 0, isa::packetBytes - 1);
@@ -38,8 +41,7 @@ Ring::~Ring() {
 }
 
 uint8_t *Ring::slot(uint64_t index) {
-  std::span<std::byte> memory = hardware->driver->hostMemory();
-  return reinterpret_cast<uint8_t *>(memory.data()) + offset +
+  return reinterpret_cast<uint8_t *>(base) +
          (index & (numSlots - 1)) * isa::packetBytes;
 }
 
@@ -57,9 +59,19 @@ void Ring::publish(std::span<const PacketImage> packets) {
   publishedCount += packets.size();
 }
 
+uint64_t Ring::reserve(uint64_t packets) {
+  assert(packets <= room());
+  return std::exchange(publishedCount, publishedCount + packets);
+}
+
+void Ring::publishAt(uint64_t index, const PacketImage &packet) {
+  std::memcpy(slot(index) + 1, packet.data() + 1, isa::packetBytes - 1);
+  storeHeader(index, packet[0]);
+}
+
 void Ring::retire(uint64_t completed) {
-  assert(completed <= publishedCount);
-  for (; retiredCount < completed; ++retiredCount)
+  assert(int64_t(publishedCount - completed) >= 0);
+  for (; int64_t(completed - retiredCount) > 0; ++retiredCount)
     storeHeader(retiredCount, static_cast<uint8_t>(isa::PacketType::Invalid));
 }
 

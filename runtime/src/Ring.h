@@ -25,10 +25,11 @@ using PacketImage = std::array<uint8_t, isa::packetBytes>;
 
 class Ring {
 public:
-  /// `slots` is a power of two.
+  /// `slots` is a power of two; `firstIndex` the index of the first packet, a
+  /// number that grows without end and wraps around at 2^64.
   static Result<std::unique_ptr<Ring>>
   create(const std::shared_ptr<Hardware> &hardware, uint32_t slots,
-         const std::string &label);
+         uint64_t firstIndex, const std::string &label);
   ~Ring();
 
   uint32_t slots() const { return numSlots; }
@@ -40,18 +41,25 @@ public:
 
   /// Writes the bodies, then publishes header by header. There must be room.
   void publish(std::span<const PacketImage> packets);
+  /// Takes slots whose packets come later, by publishAt(); returns the first
+  /// index.
+  uint64_t reserve(uint64_t packets);
+  /// Publishes a reserved slot: once, from any thread, without a lock.
+  void publishAt(uint64_t index, const PacketImage &packet);
   /// Marks the slots of packets below `completed` Invalid.
   void retire(uint64_t completed);
 
 private:
-  Ring(std::shared_ptr<Hardware> hardware, uint64_t offset, uint32_t slots);
+  Ring(std::shared_ptr<Hardware> hardware, uint64_t offset, uint32_t slots,
+       uint64_t firstIndex);
   uint8_t *slot(uint64_t index);
   void storeHeader(uint64_t index, uint8_t type);
 
   std::shared_ptr<Hardware> hardware;
   uint64_t offset;
   uint32_t numSlots;
-  uint64_t publishedCount = 0, retiredCount = 0;
+  uint64_t publishedCount, retiredCount;
+  std::byte *base; ///< Of the ring, in host memory.
 };
 
 } // namespace tessera::runtime

@@ -27,6 +27,30 @@ Result<uint64_t> SemaphoreState::value() const {
   return hardware->driver->mmioRead(registerOf(index));
 }
 
+Result<bool> SemaphoreState::reached(uint64_t target) const {
+  if (seen < target) {
+    TESSERA_ASSIGN_OR_RETURN(seen, value());
+  }
+  return seen >= target;
+}
+
+bool SemaphoreState::promised(uint64_t value) const {
+  auto at = std::ranges::lower_bound(producers, value, {}, &Producer::value);
+  return at != producers.end() && at->value == value;
+}
+
+void SemaphoreState::addProducer(uint64_t value, const Submission &work) {
+  producers.insert(
+      std::ranges::upper_bound(producers, value, {}, &Producer::value),
+      {value, &work});
+}
+
+void SemaphoreState::removeProducer(uint64_t value) {
+  auto at = std::ranges::lower_bound(producers, value, {}, &Producer::value);
+  if (at != producers.end() && at->value == value)
+    producers.erase(at);
+}
+
 void SemaphoreState::fail(const Status &status) {
   if (failure.ok())
     failure = status;
@@ -51,7 +75,7 @@ makeSemaphore(const std::shared_ptr<Hardware> &hardware, std::string label) {
     TESSERA_RETURN_IF_ERROR(hardware->driver->mmioWrite(registerOf(*index), 0));
     while (old) {
       driver::Time soon = hardware->driver->now() + 256 * hardware->cycleTime;
-      TESSERA_ASSIGN_OR_RETURN(driver::Progress progress, hardware->run(soon));
+      driver::Progress progress = hardware->step(soon);
       TESSERA_ASSIGN_OR_RETURN(old, state->value());
       if (old && progress == driver::Progress::Quiescent)
         return Status(StatusCode::DeviceLost,
@@ -59,16 +83,18 @@ makeSemaphore(const std::shared_ptr<Hardware> &hardware, std::string label) {
                                   state->label, *index, old));
     }
   }
+  state->forget();
   return state;
 }
 
 Status waitForSemaphore(SemaphoreState &semaphore, uint64_t value,
-                        Deadline deadline, Hardware::Lock &lock) {
+                        Deadline deadline) {
   Hardware &hardware = *semaphore.hardware;
   TESSERA_RETURN_IF_ERROR(hardware.update());
+  TESSERA_RETURN_IF_ERROR(hardware.service().status());
   while (true) {
-    TESSERA_ASSIGN_OR_RETURN(uint64_t current, semaphore.value());
-    if (current >= value)
+    TESSERA_ASSIGN_OR_RETURN(bool reached, semaphore.reached(value));
+    if (reached)
       return Status::success();
     if (!semaphore.failure.ok())
       return semaphore.failure.withContext(
@@ -76,28 +102,45 @@ Status waitForSemaphore(SemaphoreState &semaphore, uint64_t value,
     auto late = [&] {
       return Status(StatusCode::DeadlineExceeded,
                     fmt::format("semaphore '{}' is {}, not yet {}, at {} fs",
-                                semaphore.label, current, value,
+                                semaphore.label, *semaphore.value(), value,
                                 hardware.driver->now()));
     };
-    if (hardware.driver->now() >= deadline.time())
+    if (hardware.reached(deadline))
       return late();
+    TESSERA_RETURN_IF_ERROR(hardware.mayWait("semaphore " + semaphore.label));
     TESSERA_RETURN_IF_ERROR(
         hardware.driver->armSemaphore(semaphore.index, value));
-    TESSERA_ASSIGN_OR_RETURN(driver::Progress progress,
-                             hardware.run(deadline.time()));
+    TESSERA_ASSIGN_OR_RETURN(driver::Progress progress, hardware.run(deadline));
     if (progress != driver::Progress::Quiescent)
       continue;
-    TESSERA_ASSIGN_OR_RETURN(current, semaphore.value());
-    if (current >= value || !semaphore.failure.ok())
+    TESSERA_ASSIGN_OR_RETURN(reached, semaphore.reached(value));
+    if (reached || !semaphore.failure.ok())
       continue;
     Verdict verdict = judge(semaphore, value);
     if (verdict.kind != Verdict::Kind::HostMaySignal)
       return verdict.status;
-    if (!deadline.isInfinite())
+    if (!deadline.isInfinite() && !deadline.isHost())
       return late();
-    hardware.hostSignalled.wait(lock);
+    hardware.waitForHost(deadline);
     TESSERA_RETURN_IF_ERROR(hardware.update());
   }
+}
+
+Status signalFromHost(SemaphoreState &semaphore, uint64_t value) {
+  TESSERA_ASSIGN_OR_RETURN(uint64_t current, semaphore.value());
+  current = std::max(current, semaphore.hostSignalled);
+  if (value <= current)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("semaphore '{}': signal {} does not raise its value {}",
+                    semaphore.label, value, current));
+  Hardware &hardware = *semaphore.hardware;
+  TESSERA_RETURN_IF_ERROR(
+      hardware.driver->mmioWrite(registerOf(semaphore.index), value));
+  semaphore.hostSignalled = value;
+  TESSERA_RETURN_IF_ERROR(hardware.service().status());
+  hardware.hostSignalled.notify_all();
+  return Status::success();
 }
 
 static Status emptyHandle() {
@@ -135,26 +178,18 @@ Status Semaphore::signal(uint64_t value) {
         fmt::format("semaphore '{}': signal {} from the host, but it was "
                     "not created with hostMaySignal",
                     state->label, value));
-  TESSERA_ASSIGN_OR_RETURN(uint64_t current, state->value());
-  current = std::max(current, state->hostSignalled);
-  if (value <= current)
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("semaphore '{}': signal {} does not raise its value "
-                    "{}",
-                    state->label, value, current));
-  TESSERA_RETURN_IF_ERROR(
-      state->hardware->driver->mmioWrite(registerOf(state->index), value));
-  state->hostSignalled = value;
-  state->hardware->hostSignalled.notify_all();
-  return Status::success();
+  if (!state->hardware->closed.ok())
+    return Status(StatusCode::FailedPrecondition,
+                  fmt::format("semaphore '{}': signal {}: {}", state->label,
+                              value, state->hardware->closed.message()));
+  return signalFromHost(*state, value);
 }
 
 Status Semaphore::wait(uint64_t value, Deadline deadline) const {
   if (!state)
     return emptyHandle();
   Hardware::Lock lock = state->hardware->lock();
-  return waitForSemaphore(*state, value, deadline, lock);
+  return waitForSemaphore(*state, value, deadline);
 }
 
 uint32_t Semaphore::index() const { return state ? state->index : 0; }

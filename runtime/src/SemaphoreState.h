@@ -9,9 +9,11 @@
 #define TESSERA_RUNTIME_SRC_SEMAPHORESTATE_H
 
 #include "Hardware.h"
-#include <set>
+#include <deque>
 
 namespace tessera::runtime {
+
+struct Submission;
 
 struct SemaphoreState {
   ~SemaphoreState();
@@ -20,22 +22,42 @@ struct SemaphoreState {
   uint32_t index = 0; ///< In the device's table.
   std::string label;
   bool hostMaySignal = false;
-  uint64_t hostSignalled = 0;  ///< Last value sent; it may still be on its way.
-  Status failure;              ///< The first one stays.
-  std::set<uint64_t> promised; ///< Values that submitted work will signal.
+  uint64_t hostSignalled = 0; ///< Last value sent; it may still be on its way.
+  Status failure;             ///< The first one stays.
+
+  /// Work in flight that will signal a value; by value, growing.
+  struct Producer {
+    uint64_t value = 0;
+    const Submission *work = nullptr;
+  };
+  std::deque<Producer> producers;
 
   Result<uint64_t> value() const;
+  /// Whether the value is known to be ≥ `target`. Asks the device only if it
+  /// was not at the last look.
+  Result<bool> reached(uint64_t target) const;
+  bool promised(uint64_t value) const;
+  void addProducer(uint64_t value, const Submission &work);
+  void removeProducer(uint64_t value);
+  /// The value may have become smaller: a new life, a reset.
+  void forget() { seen = 0; }
   /// Takes the failure unless there is one already.
   void fail(const Status &status);
+
+private:
+  mutable uint64_t seen = 0; ///< The largest value read; it only grows.
 };
 
 /// With index, label and value 0.
 Result<std::shared_ptr<SemaphoreState>>
 makeSemaphore(const std::shared_ptr<Hardware> &hardware, std::string label);
 
-/// Semaphore::wait() with the lock held; `lock` may be given up meanwhile.
+/// Semaphore::wait() with the lock held; it may be given up meanwhile.
 Status waitForSemaphore(SemaphoreState &semaphore, uint64_t value,
-                        Deadline deadline, Hardware::Lock &lock);
+                        Deadline deadline);
+
+/// A value written from the host; what it releases is published.
+Status signalFromHost(SemaphoreState &semaphore, uint64_t value);
 
 } // namespace tessera::runtime
 

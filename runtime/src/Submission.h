@@ -62,8 +62,9 @@ struct Operation {
 /// One operation in flight: a run of consecutive packets.
 struct Submission {
   Stage stage = Stage::Pending;
-  uint64_t first = 0, last = 0; ///< Packet indices once published.
-  uint64_t number = 0;          ///< Operations of the queue before it.
+  /// Packet indices; until they are published, those it would have in order.
+  uint64_t first = 0, last = 0;
+  uint64_t number = 0; ///< Operations of the queue before it.
   std::string label;
   Points waits, signals;
   bool anyWait = false;

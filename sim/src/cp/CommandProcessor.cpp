@@ -236,7 +236,12 @@ Status CommandProcessor::armSemaphore(uint32_t semaphore, uint64_t value) {
     return Status(StatusCode::InvalidArgument,
                   fmt::format("semaphore {} does not exist; there are 1 to {}",
                               semaphore, semaphores.size() - 1));
-  armed.push_back({semaphore, value});
+  // Asked for once or many times, it is told once.
+  bool known = std::ranges::any_of(armed, [&](const Armed &a) {
+    return a.semaphore == semaphore && a.value == value;
+  });
+  if (!known)
+    armed.push_back({semaphore, value});
   semaphoreChanged(semaphore);
   return Status::success();
 }

@@ -133,18 +133,30 @@ TEST_P(QueueTest, MisuseIsNamedAndChangesNothing) {
                "priority 16");
 }
 
-TEST_P(QueueTest, QueueSlotsRunOutAndComeBack) {
+// 64 queues on the device's 4 slots, each waiting for its neighbour: first to
+// last submitted, the last one starts the chain.
+TEST_P(QueueTest, ManyQueuesShareTheSlots) {
+  ASSERT_EQ(device.architecture().cp.queues, 4u);
   std::vector<Queue> all;
-  for (uint32_t i = 0; i < device.architecture().cp.queues; ++i)
-    all.push_back(queue());
-  EXPECT_ERROR(Queue::create(space, {.label = "one more"}).status(),
-               ResourceExhausted, "'one more'");
-  all.pop_back();
-  Queue again = queue("again");
-  Buffer a = buffer(4);
-  EXPECT_OK(again.fill(a, 5));
-  EXPECT_OK(again.waitIdle());
-  EXPECT_THAT(contents(a), ElementsAre(5u));
+  std::vector<Semaphore> s;
+  std::vector<Buffer> buffers;
+  constexpr int count = 64;
+  for (int i = 0; i <= count; ++i) {
+    if (i < count)
+      all.push_back(queue("Q" + std::to_string(i)));
+    s.push_back(semaphore("S" + std::to_string(i)));
+    buffers.push_back(buffer(64));
+  }
+  for (int i = 0; i < count; ++i)
+    ASSERT_OK(all[i].copy(buffers[i], buffers[i + 1],
+                          {.wait = {{s[i + 1], 1}}, .signal = {{s[i], 1}}}));
+  Queue last = queue("last");
+  ASSERT_OK(last.fill(buffers[count], 42, {.signal = {{s[count], 1}}}));
+  ASSERT_OK(s[0].wait(1));
+  EXPECT_THAT(contents(buffers[0]), Each(42u));
+  for (Queue &q : all)
+    EXPECT_OK(q.waitIdle());
+  EXPECT_GE(device.statistics().slotSwitches, 65u);
 }
 
 TESSERA_ON_ALL_DRIVERS(QueueTest);

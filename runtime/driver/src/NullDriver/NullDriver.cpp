@@ -135,6 +135,17 @@ Status NullDriver::mmioWrite(uint64_t offset, uint64_t value) {
     return queues[queue].writeRegister(
         (offset - mmio::queueBase) % mmio::queueStride, value);
   }
+  if (offset == mmio::reset) {
+    if (value & 1) {
+      for (NullQueue &queue : queues)
+        queue.reset();
+      std::fill(semaphores.begin(), semaphores.end(), 0);
+      for (std::set<uint64_t> &waiting : armed)
+        waiting.clear();
+      pending.clear();
+    }
+    return Status::success();
+  }
   return noRegister(offset);
 }
 

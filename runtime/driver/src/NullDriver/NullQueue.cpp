@@ -75,6 +75,15 @@ Status NullQueue::writeRegister(uint64_t offset, uint64_t value) {
   }
 }
 
+void NullQueue::reset() {
+  ring = size = context = priority = first = read = done = 0;
+  enabled = faulted = false;
+  notify.reset();
+  window.clear();
+  faultRecord = {};
+  faultPacket = 0;
+}
+
 Result<uint64_t> NullQueue::readRegister(uint64_t offset) const {
   switch (offset) {
   case mmio::queueRing:

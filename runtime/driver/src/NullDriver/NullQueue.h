@@ -42,6 +42,8 @@ public:
   Status writeRegister(uint64_t offset, uint64_t value);
   Result<uint64_t> readRegister(uint64_t offset) const;
 
+  void reset();
+
   /// Reads new packets and starts what can start.
   void schedule();
   /// When the next running packet completes; timeInfinite: none runs.

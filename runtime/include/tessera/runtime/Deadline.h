@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Waits are bounded in device time. They also end, whatever the deadline, when
-// the awaited work failed, the device is lost, or it is proved that nothing
-// can satisfy them any more.
+// Waits are bounded in device time or in host time. They also end, whatever the
+// deadline, when the awaited work failed, the device is lost or closed, or it
+// is proved that nothing can satisfy them any more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,14 @@
 #define TESSERA_RUNTIME_DEADLINE_H
 
 #include "tessera/driver/Driver.h"
+#include <chrono>
 
 namespace tessera::runtime {
 
 class Deadline {
 public:
+  using HostClock = std::chrono::steady_clock;
+
   /// Waits as long as something can still happen.
   static constexpr Deadline infinite() {
     return Deadline(driver::timeInfinite);
@@ -29,13 +32,31 @@ public:
   /// Until device time `time`, femtoseconds; Device::afterCycles() makes one
   /// from a number of core cycles.
   static constexpr Deadline at(driver::Time time) { return Deadline(time); }
+  /// Until the host's clock shows `time`. How far the device comes until then
+  /// depends on the host.
+  static constexpr Deadline atHost(HostClock::time_point time) {
+    Deadline deadline(driver::timeInfinite);
+    deadline.host_ = time;
+    deadline.hasHost = true;
+    return deadline;
+  }
+  static Deadline afterHost(HostClock::duration duration) {
+    return atHost(HostClock::now() + duration);
+  }
 
+  /// Device time; infinite where the bound is in host time.
   constexpr driver::Time time() const { return time_; }
-  constexpr bool isInfinite() const { return time_ == driver::timeInfinite; }
+  constexpr bool isHost() const { return hasHost; }
+  constexpr HostClock::time_point host() const { return host_; }
+  constexpr bool isInfinite() const {
+    return time_ == driver::timeInfinite && !hasHost;
+  }
 
 private:
   explicit constexpr Deadline(driver::Time time) : time_(time) {}
   driver::Time time_;
+  bool hasHost = false;
+  HostClock::time_point host_{};
 };
 
 } // namespace tessera::runtime

@@ -28,6 +28,16 @@ namespace tessera::runtime {
 
 struct DeviceState;
 
+/// What has become of the operations submitted.
+struct DeviceStatistics {
+  uint64_t operationsAccepted = 0, operationsCompleted = 0,
+           operationsCancelled = 0;
+  /// Now on the host: a wait, a barrier or a queue slot is missing.
+  uint64_t operationsParked = 0;
+  uint64_t slotSwitches = 0; ///< Times that a queue took a hardware slot.
+  uint64_t notifications = 0, notificationOverflows = 0;
+};
+
 class Device {
 public:
   Device() = default;
@@ -45,6 +55,15 @@ public:
 
   /// Bytes of a physical space that are in use by buffers, rings and tables.
   uint64_t bytesInUse(isa::PhysicalSpace space) const;
+
+  /// Ends everything: the device stops, work that has not completed is
+  /// cancelled, every wait, also of other threads, returns Cancelled, and no
+  /// host call starts any more. Handles stay valid and can be dropped in any
+  /// order; new work is refused with FailedPrecondition.
+  Status close();
+
+  /// Counts since the device was created.
+  DeviceStatistics statistics() const;
 
   /// The driver, for observers (statistics, traces). Not for submission.
   driver::Driver &driver() const;

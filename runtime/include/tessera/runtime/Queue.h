@@ -20,6 +20,11 @@
 // Dropping the last handle of a queue lets the device finish the work that can
 // finish; the rest keeps its memory until the device goes.
 //
+// An operation whose waits depend on something that has not been submitted yet
+// stays on the host until it has been. An operation that depends on failed work
+// fails, its signals take the failure, and so does what barriers order behind
+// it until waitIdle() has told of it.
+//
 // A fault stops the queue: the packet at fault and those behind it never signal
 // their semaphores, which take the failure instead; other queues go on.
 //
@@ -30,6 +35,7 @@
 
 #include "tessera/runtime/CommandBuffer.h"
 #include "tessera/runtime/Semaphore.h"
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -39,9 +45,10 @@ struct Operation;
 struct QueueHandle;
 
 struct QueueOptions {
-  uint32_t packets = 256; ///< Slots of the ring, a power of two ≥ 4.
-  uint8_t priority = 0;   ///< 0 lowest … 15.
-  uint32_t firstId = 0;   ///< Id of the first packet; ids wrap at 2^32.
+  uint32_t packets = 256;  ///< Slots of the ring, a power of two ≥ 4.
+  uint8_t priority = 0;    ///< 0 lowest … 15.
+  uint32_t firstId = 0;    ///< Id of the first packet; ids wrap at 2^32.
+  uint64_t firstIndex = 0; ///< Of the first packet; indices wrap at 2^64.
   std::string label = "queue";
 };
 
@@ -62,7 +69,7 @@ struct SubmitOptions {
 class Queue {
 public:
   Queue() = default;
-  /// ResourceExhausted when all queue slots of the device are taken.
+  /// Any number of queues shares the device's queue slots.
   static Result<Queue> create(const AddressSpace &space,
                               QueueOptions options = {});
 
@@ -81,6 +88,15 @@ public:
   /// All later work of the queue starts after all earlier work completed and
   /// the waits are met.
   Status barrier(const SubmitOptions &options = {});
+  /// Signals once any of the 1 to 4 waits is met; orders nothing else. Fails
+  /// only when all of them have failed.
+  Status barrierAny(const SubmitOptions &options);
+  /// Calls the function on the host once the waits are met, in a thread that
+  /// waits for something of the device, without any lock held. It may submit
+  /// work; a wait in it is FailedPrecondition. The signals follow when it has
+  /// come back with success, else they take its failure.
+  Status hostCall(std::function<Status()> function,
+                  const SubmitOptions &options = {});
   /// Signals once the waits are met; orders nothing else.
   Status signal(const SubmitOptions &options);
   Status dispatch(const Kernel &kernel, const BufferRange &arguments,
@@ -96,14 +112,20 @@ public:
   Status submitRaw(std::span<const uint8_t> packet,
                    const SubmitOptions &options = {});
 
-  /// Until all that was submitted has completed, or the first failure.
+  /// Stops whatever the queue has on the device, cancels the rest (their
+  /// signals fail with Aborted) and makes a stopped queue usable again.
+  Status reset();
+
+  /// Until all that was submitted has completed or failed; then the first
+  /// failure, which it tells once. A stopped queue: always why it stopped.
   Status waitIdle(Deadline deadline = Deadline::infinite()) const;
 
-  uint64_t submitted() const; ///< Packets published so far.
+  uint64_t submitted() const; ///< Packets accepted so far.
   uint64_t completed() const; ///< Packets completed in order.
   /// Success, or why the queue stopped.
   Status status() const;
   const std::string &label() const;
+  uint8_t priority() const;
   explicit operator bool() const { return handle != nullptr; }
 
 private:

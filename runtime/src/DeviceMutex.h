@@ -1,0 +1,62 @@
+//===- DeviceMutex.h - A recursive lock that can be given up ----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A recursive mutex whose holder can give it up at any depth and take it back.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RUNTIME_SRC_DEVICEMUTEX_H
+#define TESSERA_RUNTIME_SRC_DEVICEMUTEX_H
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace tessera::runtime {
+
+class DeviceMutex {
+public:
+  void lock() {
+    std::thread::id me = std::this_thread::get_id();
+    // Only this thread ever stores its own id.
+    if (owner.load(std::memory_order_relaxed) == me) {
+      ++depth;
+      return;
+    }
+    acquire(1);
+  }
+  void unlock() {
+    if (--depth == 0) {
+      owner.store({}, std::memory_order_relaxed);
+      mutex.unlock();
+    }
+  }
+
+  /// Unlocks whatever the depth, which it returns.
+  unsigned releaseAll() {
+    unsigned held = std::exchange(depth, 0);
+    owner.store({}, std::memory_order_relaxed);
+    mutex.unlock();
+    return held;
+  }
+  /// Locks to that depth; the thread must not hold it.
+  void acquire(unsigned toDepth) {
+    mutex.lock();
+    owner.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    depth = toDepth;
+  }
+
+private:
+  std::mutex mutex;
+  std::atomic<std::thread::id> owner{};
+  unsigned depth = 0; ///< Guarded by `mutex`.
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_RUNTIME_SRC_DEVICEMUTEX_H
