@@ -186,6 +186,13 @@ void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
   nextStart = entry.keepWeights ? now : lastStart;
 }
 
+static uint8_t *bytesOf(std::vector<uint32_t> &lanes) {
+  return reinterpret_cast<uint8_t *>(lanes.data());
+}
+static const uint8_t *bytesOf(const std::vector<uint32_t> &lanes) {
+  return reinterpret_cast<const uint8_t *>(lanes.data());
+}
+
 void MatrixEngine::gatherAccumulator(const isa::Descriptor &acc,
                                      const ByteInterval &interval,
                                      uint8_t *dense) {
@@ -193,10 +200,10 @@ void MatrixEngine::gatherAccumulator(const isa::Descriptor &acc,
   uint8_t *memory = core.acc.data();
   std::vector<std::pair<const Operation *, std::vector<uint8_t>>> covered;
   for (const Operation &o : operations)
-    if (!o.data.empty() && o.interval.overlaps(interval)) {
-      std::vector<uint8_t> old(o.data.size());
+    if (!o.results.empty() && o.interval.overlaps(interval)) {
+      std::vector<uint8_t> old(o.results.size() * 4);
       gatherLocal(memory, o.acc, old.data());
-      scatterLocal(memory, o.acc, o.data.data());
+      scatterLocal(memory, o.acc, bytesOf(o.results));
       covered.emplace_back(&o, std::move(old));
     }
   gatherLocal(memory, acc, dense);
@@ -222,29 +229,13 @@ void MatrixEngine::compute(const QueueEntry &entry, const Plan &plan,
   std::vector<uint32_t> left = gatherLanes(core.spm.data(), a, entry.maskA);
   if (!entry.keepWeights)
     held = gatherLanes(core.spm.data(), b, all & ~unsigned(entry.maskB));
-  const std::vector<uint32_t> &right = held;
-  std::vector<uint32_t> sums(plan.m * plan.n);
-  operation.data.resize(sums.size() * 4);
-  auto *bytes = operation.data.data();
-  if (entry.accumulate) {
-    gatherAccumulator(operation.acc, operation.interval, bytes);
-    std::memcpy(sums.data(), bytes, operation.data.size());
-  }
+  std::vector<uint32_t> &sums = operation.results;
+  sums.resize(plan.m * plan.n);
+  if (entry.accumulate)
+    gatherAccumulator(operation.acc, operation.interval, bytesOf(sums));
   MatrixShape shape{plan.m, plan.n, plan.k};
-  if (isFloat(a.format)) {
-    auto floats = [](const std::vector<uint32_t> &bits) {
-      std::vector<float> values(bits.size());
-      std::memcpy(values.data(), bits.data(), bits.size() * 4);
-      return values;
-    };
-    std::vector<float> results = floats(sums);
-    multiplyFloat(shape, floats(left).data(), floats(right).data(),
-                  results.data());
-    std::memcpy(bytes, results.data(), operation.data.size());
-  } else {
-    multiplyInteger(shape, left.data(), right.data(), sums.data());
-    std::memcpy(bytes, sums.data(), operation.data.size());
-  }
+  auto *multiply = isFloat(a.format) ? multiplyFloat : multiplyInteger;
+  multiply(shape, left.data(), held.data(), sums.data());
 }
 
 bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
@@ -298,8 +289,8 @@ void MatrixEngine::finishReady(Cycle now) {
     Operation o = std::move(operations.front());
     operations.pop_front();
     if (o.opcode == Opcode::MMA) {
-      if (!o.data.empty())
-        scatterLocal(core.acc.data(), o.acc, o.data.data());
+      if (!o.results.empty())
+        scatterLocal(core.acc.data(), o.acc, bytesOf(o.results));
       core.countWrite(o.acc, o.interval);
     }
     core.trace(TraceEvent::Kind::InstructionEnd, kind, o.opcode, o.pc);

@@ -51,13 +51,13 @@ private:
     RemoteSignal remote;
     isa::Descriptor acc;
     ByteInterval interval;
-    std::vector<uint8_t> data; ///< Results, committed at completion.
+    std::vector<uint32_t> results; ///< Committed at completion.
     Cycle stream = 0;
     /// For each block of columns, the start of the last block that wrote it.
     std::vector<Cycle> written;
     Cycle ready = 0;
     template <typename A> void serialize(A &ar) {
-      fields(ar, opcode, pc, signals, remote, acc, interval, data, stream,
+      fields(ar, opcode, pc, signals, remote, acc, interval, results, stream,
              written, ready);
     }
   };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "numerics/Formats.h"
+#include <array>
 #include <cstring>
 
 namespace tessera::sim {
@@ -91,6 +92,36 @@ uint32_t widenFloat(SmallFloat shape, uint32_t bits) {
          mantissa << (23 - shape.mantissaBits);
 }
 
+/// f16 to f32 by scaling, which compilers make vectors of: the bits, moved to
+/// f32's places, are the value times 2^-112, subnormal or not.
+static uint32_t widenHalf(uint16_t bits) {
+  uint32_t sign = uint32_t(bits & 0x8000) << 16, rest = bits & 0x7fff;
+  uint32_t finite = asBits(asFloat(rest << 13) * 0x1p112f) | sign;
+  uint32_t special = rest > 0x7c00 ? canonicalNan : sign | 0x7f800000;
+  return rest >= 0x7c00 ? special : finite;
+}
+
+/// f32 to bf16: half of what is cut off, less one for an even result, carries.
+static uint16_t narrowBrain(uint32_t bits) {
+  uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return uint16_t((bits & 0x7fffffff) > 0x7f800000 ? canonicalNan >> 16
+                                                   : rounded);
+}
+
+/// All values of an 8-bit format.
+static std::array<uint32_t, 256> widenedBytes(SmallFloat shape) {
+  std::array<uint32_t, 256> table;
+  for (uint32_t bits = 0; bits < table.size(); ++bits)
+    table[bits] = widenFloat(shape, bits);
+  return table;
+}
+
+static void widenBytes(const std::array<uint32_t, 256> &table,
+                       const uint8_t *dense, size_t count, uint32_t *lanes) {
+  for (size_t i = 0; i < count; ++i)
+    lanes[i] = table[dense[i]];
+}
+
 template <typename T> static T element(const uint8_t *p, size_t i) {
   T value;
   std::memcpy(&value, p + i * sizeof(T), sizeof(T));
@@ -112,16 +143,16 @@ void widen(NumericFormat format, const uint8_t *dense, size_t count,
     return;
   case NumericFormat::F16:
     for (size_t i = 0; i < count; ++i)
-      lanes[i] = widenFloat(f16Shape, element<uint16_t>(dense, i));
+      lanes[i] = widenHalf(element<uint16_t>(dense, i));
     return;
-  case NumericFormat::F8E4M3FN:
-    for (size_t i = 0; i < count; ++i)
-      lanes[i] = widenFloat(e4m3Shape, dense[i]);
-    return;
-  case NumericFormat::F8E5M2:
-    for (size_t i = 0; i < count; ++i)
-      lanes[i] = widenFloat(e5m2Shape, dense[i]);
-    return;
+  case NumericFormat::F8E4M3FN: {
+    static const std::array<uint32_t, 256> table = widenedBytes(e4m3Shape);
+    return widenBytes(table, dense, count, lanes);
+  }
+  case NumericFormat::F8E5M2: {
+    static const std::array<uint32_t, 256> table = widenedBytes(e5m2Shape);
+    return widenBytes(table, dense, count, lanes);
+  }
   case NumericFormat::I8:
     for (size_t i = 0; i < count; ++i)
       lanes[i] = uint32_t(int32_t(int8_t(dense[i])));
@@ -158,7 +189,11 @@ void narrow(NumericFormat format, const uint32_t *lanes, size_t count,
     std::memcpy(dense, lanes, count * 4);
     return;
   case NumericFormat::BF16:
-    return halves(bf16Shape);
+    for (size_t i = 0; i < count; ++i) {
+      uint16_t value = narrowBrain(lanes[i]);
+      std::memcpy(dense + 2 * i, &value, 2);
+    }
+    return;
   case NumericFormat::F16:
     return halves(f16Shape);
   case NumericFormat::F8E4M3FN:

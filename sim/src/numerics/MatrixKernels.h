@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // acc[m, n] = fma(a[m, k], b[k, n], acc[m, n]), k ascending, rounded once
-// each: bit identical with whatever vector instructions the host has. All
-// matrices dense and row major.
+// each: bit identical with whatever vector instructions the host has, as lanes
+// are different n. All matrices are dense, row major, and of 32-bit lanes
+// (numerics/Formats.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace tessera::sim {
@@ -24,17 +26,23 @@ struct MatrixShape {
   size_t m = 0, n = 0, k = 0;
 };
 
-/// Float operands, already widened to f32. NaN results are canonical.
-void multiplyFloat(const MatrixShape &shape, const float *a, const float *b,
-                   float *acc);
-/// Integer operands, already widened to i32; wraps.
+/// The bits of floats widened to f32. NaN results are canonical.
+void multiplyFloat(const MatrixShape &shape, const uint32_t *a,
+                   const uint32_t *b, uint32_t *acc);
+/// Integers widened to i32; wraps.
 void multiplyInteger(const MatrixShape &shape, const uint32_t *a,
                      const uint32_t *b, uint32_t *acc);
 
-/// The variants of multiplyFloat that this host can run; for tests.
-using FloatKernel = void (*)(const MatrixShape &, const float *, const float *,
-                             float *);
-std::vector<FloatKernel> floatKernels();
+/// One way to compute both, and the vector instructions that it needs. Floats
+/// may give any NaN.
+struct MatrixKernel {
+  using Function = void (*)(const MatrixShape &, const uint32_t *,
+                            const uint32_t *, uint32_t *);
+  std::string_view name;
+  Function multiplyFloat, multiplyInteger;
+};
+/// Those that this host can run, the fastest last.
+const std::vector<MatrixKernel> &matrixKernels();
 
 } // namespace tessera::sim
 

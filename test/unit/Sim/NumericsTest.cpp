@@ -10,7 +10,6 @@
 #include "numerics/Formats.h"
 #include "numerics/Functions.h"
 #include "numerics/LaneProgram.h"
-#include "numerics/MatrixKernels.h"
 #include "tessera/Support/Random.h"
 #include <algorithm>
 #include <cmath>
@@ -90,6 +89,39 @@ TEST(Formats, NarrowingRoundsToNearestEven) {
       }
     }
   }
+}
+
+/// What moves whole tensors has faster code for some formats.
+TEST(Formats, TensorsAreConvertedAsSingleValuesAre) {
+  auto shapeOf = [](NumericFormat f) {
+    return f == NumericFormat::BF16       ? bf16Shape
+           : f == NumericFormat::F16      ? f16Shape
+           : f == NumericFormat::F8E4M3FN ? e4m3Shape
+                                          : e5m2Shape;
+  };
+  for (NumericFormat format :
+       {NumericFormat::BF16, NumericFormat::F16, NumericFormat::F8E4M3FN,
+        NumericFormat::F8E5M2}) {
+    size_t count = size_t(1) << bitWidth(format), bytes = denseBytes(format);
+    std::vector<uint8_t> dense(count * bytes);
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(&dense[i * bytes], &i, bytes); // little endian
+    std::vector<uint32_t> lanes(count);
+    widen(format, dense.data(), count, lanes.data());
+    for (size_t i = 0; i < count; ++i)
+      ASSERT_EQ(lanes[i], widenFloat(shapeOf(format), uint32_t(i)))
+          << formatName(format) << " " << i;
+  }
+  // Around every value that bf16 has, and halfway between two.
+  std::vector<uint32_t> lanes;
+  for (uint32_t high = 0; high < 1 << 16; ++high)
+    for (uint32_t low : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+      lanes.push_back(high << 16 | low);
+  std::vector<uint16_t> got(lanes.size());
+  narrow(NumericFormat::BF16, lanes.data(), lanes.size(),
+         reinterpret_cast<uint8_t *>(got.data()));
+  for (size_t i = 0; i < lanes.size(); ++i)
+    ASSERT_EQ(got[i], narrowFloat(bf16Shape, lanes[i])) << lanes[i];
 }
 
 TEST(Formats, Specials) {
@@ -210,35 +242,6 @@ TEST(MultiplyAdd, SoftwareIsTheHosts) {
     ASSERT_EQ(canonical(exactFma(a, b, c)), expected)
         << a << " " << b << " " << c;
   }
-}
-
-TEST(MultiplyAdd, AllKernelsGiveTheSameBits) {
-  Random random(6);
-  for (MatrixShape s : {MatrixShape{3, 70, 17}, MatrixShape{1, 5, 300},
-                        MatrixShape{4, 32, 1}}) {
-    std::vector<float> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
-    for (auto *v : {&a, &b, &c})
-      for (float &x : *v)
-        x = asFloat((uint32_t(random.next()) & 0x807fffff) |
-                    uint32_t(120 + random.below(16)) << 23);
-    std::vector<float> expected = c;
-    for (size_t m = 0; m < s.m; ++m)
-      for (size_t n = 0; n < s.n; ++n)
-        for (size_t k = 0; k < s.k; ++k)
-          expected[m * s.n + n] =
-              std::fma(a[m * s.k + k], b[k * s.n + n], expected[m * s.n + n]);
-    for (FloatKernel kernel : floatKernels()) {
-      std::vector<float> got = c;
-      kernel(s, a.data(), b.data(), got.data());
-      ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * 4), 0);
-    }
-  }
-}
-
-TEST(MultiplyAdd, IntegersWrap) {
-  std::vector<uint32_t> a(2, 0x7fffffff), b(2, 3), c(1, 5);
-  multiplyInteger({1, 1, 2}, a.data(), b.data(), c.data());
-  EXPECT_EQ(c[0], 2u * 0x7fffffffu * 3u + 5u);
 }
 
 //===----------------------------------------------------------------------===//
