@@ -73,16 +73,37 @@ public:
   }
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, current, nextSequence, count, heap);
+    fields(ar, current, nextSequence, count);
+    std::vector<Event> pending;
+    if constexpr (!A::loading)
+      pending = sorted();
+    fields(ar, pending);
     if constexpr (A::loading)
-      for (const Event &event : heap)
-        if (event.component >= components.size() || event.time < current)
-          ar.fail();
+      if (!restore(pending))
+        ar.fail();
   }
 
 private:
+  /// What the order is made of, and where the event is.
+  struct Entry {
+    Time time;
+    uint64_t order; ///< Phase, component, sequence, from the highest bits.
+    uint32_t slot;
+    bool before(const Entry &other) const {
+      return time != other.time ? time < other.time : order < other.order;
+    }
+  };
+
+  void insert(const Event &event);
+  std::vector<Event> sorted() const;
+  bool restore(const std::vector<Event> &pending);
+
   std::vector<Component *> components;
-  std::vector<Event> heap;
+  /// A heap whose nodes have four children: half as deep as a binary one, and
+  /// the children are beside each other. Events stay where they are.
+  std::vector<Entry> heap;
+  std::vector<Event> slots;
+  std::vector<uint32_t> freeSlots;
   Time current = 0;
   uint64_t nextSequence = 0, count = 0;
 };
