@@ -95,6 +95,7 @@ private:
       return parseName(value, unsigned(Reduce::Min) + 1,
                        [](unsigned i) { return reduceName(Reduce(i)); });
     case OperandKind::Flag:
+    case OperandKind::Dim:
     case OperandKind::Unsigned:
     case OperandKind::Signed:
       break;

@@ -40,8 +40,9 @@ std::string_view faultCauseName(FaultCause cause) {
       "Watchdog",
       "Trap",
       "CoreNotRunning",
+      "IndexOutOfRange",
   };
-  static_assert(std::size(names) == size_t(FaultCause::CoreNotRunning) + 1);
+  static_assert(std::size(names) == size_t(FaultCause::IndexOutOfRange) + 1);
   return uint64_t(cause) < std::size(names) ? names[uint64_t(cause)]
                                             : "Unknown";
 }

@@ -7,6 +7,7 @@
 
 #include "tessera/ISA/Instruction.h"
 #include "fmt/format.h"
+#include "tessera/ISA/Descriptor.h"
 #include "tessera/Support/Bytes.h"
 
 namespace tessera::isa {
@@ -65,6 +66,8 @@ struct ValueRange {
 
 static ValueRange rangeOf(const FieldInfo &field) {
   switch (field.kind) {
+  case OperandKind::Dim:
+    return {0, maxRank - 1};
   case OperandKind::Queue:
     return {0, int64_t(Queue::Vx)};
   case OperandKind::Accumulate:

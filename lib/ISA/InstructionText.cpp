@@ -36,6 +36,7 @@ static void printValue(OperandKind kind, int64_t value, std::string &text) {
     fmt::format_to(out, "t{}", value);
     break;
   case OperandKind::Flag:
+  case OperandKind::Dim:
   case OperandKind::Unsigned:
   case OperandKind::Signed:
     fmt::format_to(out, "{}", value);

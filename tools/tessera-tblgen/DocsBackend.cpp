@@ -39,6 +39,7 @@ static StringRef operandSyntax(const Field &field) {
       .Case("DescReg", "t0 … t31")
       .Case("Flag", "present or absent")
       .Case("DimMask", "list of dimensions, e.g. [0, 2]")
+      .Case("Dim", "0 … 5")
       .Case("Queue", "seq, ld, st, mx, vx = 0 … 4")
       .Case("Accumulate", "no, yes, reg = 0 … 2")
       .Case("Reduce", "none, sum, max, min = 0 … 3")
@@ -93,9 +94,75 @@ static void emitEncoding(raw_ostream &os, const Instruction &inst) {
   os << "\n";
 }
 
+namespace {
+/// A stretch of bits of word 0 under one name.
+struct Stretch {
+  unsigned lsb = 0, bits = 0;
+  std::string name;
+};
+} // namespace
+
+/// What word 0 holds, from bit 0 up, without gaps.
+static std::vector<Stretch> stretchesOf(const Instruction &inst) {
+  std::vector<Stretch> stretches = {{0, 8, "opcode"}};
+  for (const Field &field : inst.fields)
+    stretches.push_back({field.lsb, field.bits, field.name.str()});
+  sort(stretches,
+       [](const Stretch &a, const Stretch &b) { return a.lsb < b.lsb; });
+  std::vector<Stretch> whole;
+  unsigned next = 0;
+  for (const Stretch &stretch : stretches) {
+    if (next < stretch.lsb)
+      whole.push_back({next, stretch.lsb - next, "0"});
+    whole.push_back(stretch);
+    next = stretch.lsb + stretch.bits;
+  }
+  if (next < 128)
+    whole.push_back({next, 128 - next, "0"});
+  return whole;
+}
+
+/// Word 0 drawn in rows of 32 bits, the highest bit left, three characters a
+/// bit; a name that has no room is cut short.
+static void emitDiagram(raw_ostream &os, const Instruction &inst) {
+  constexpr unsigned rowBits = 32, cell = 3;
+  std::vector<Stretch> stretches = stretchesOf(inst);
+  os << "```text\n";
+  for (unsigned row = 0; row < 128; row += rowBits) {
+    std::string numbers(rowBits * cell + 1, ' '),
+        names = numbers, border(rowBits * cell + 1, '-');
+    auto write = [](std::string &line, size_t at, StringRef text) {
+      line.replace(at, text.size(), text.str());
+    };
+    for (const Stretch &stretch : stretches) {
+      unsigned low = std::max(stretch.lsb, row);
+      unsigned end = std::min(stretch.lsb + stretch.bits, row + rowBits);
+      if (low >= end)
+        continue;
+      size_t left = (row + rowBits - end) * cell, width = (end - low) * cell;
+      names[left] = names[left + width] = '|';
+      border[left] = border[left + width] = '+';
+      StringRef name = StringRef(stretch.name).take_front(width - 1);
+      write(names, left + 1 + (width - 1 - name.size()) / 2, name);
+      std::string high = std::to_string(end - 1), lowText = std::to_string(low);
+      write(numbers, left + 1, StringRef(high).take_front(width));
+      if (end - low > 2)
+        write(numbers, left + width - lowText.size(), lowText);
+    }
+    os << StringRef(numbers).rtrim() << "\n"
+       << border << "\n"
+       << names << "\n"
+       << border << "\n";
+  }
+  if (inst.words == 2)
+    os << " bits 128 to 255: the semaphore list\n";
+  os << "```\n\n";
+}
+
 static void emitInstruction(raw_ostream &os, const Instruction &inst) {
   os << "### `" << inst.mnemonic << "`\n\n" << inst.summary << "\n\n";
   emitSyntax(os, inst);
+  emitDiagram(os, inst);
   emitEncoding(os, inst);
   StringRef queue = inst.queue == "seq"     ? "the sequencer"
                     : inst.queue == "field" ? "the queue it names"

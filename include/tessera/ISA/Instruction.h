@@ -50,6 +50,7 @@ enum class OperandKind : uint8_t {
   Unsigned,
   Signed,
   DimMask,
+  Dim,
   Queue,
   Accumulate,
   Reduce

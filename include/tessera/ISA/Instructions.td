@@ -33,6 +33,7 @@ class OperandKind<string cppName, int width, bit isSigned = 0> {
 def ScalarReg : OperandKind<"ScalarReg", 5>; // r0 .. r31
 def DescReg : OperandKind<"DescReg", 5>;     // t0 .. t31
 def Flag : OperandKind<"Flag", 1>;           // present as its name, or absent
+def DimIndex : OperandKind<"Dim", 3>; // a dimension, 0 .. 5
 def U16 : OperandKind<"Unsigned", 16>;
 def U32 : OperandKind<"Unsigned", 32>;
 def S32 : OperandKind<"Signed", 32, 1>;
@@ -207,6 +208,26 @@ def TDADDI : ScalarInst<"td.addi", 0x3a, [Td, TdSrc, Imm]> {
   let Semantics = "td = src; td.base += imm (bytes)";
 }
 
+defvar TdDim = Field<"dim", DimIndex, 28, "dimension, 0 to 5">;
+def TDEXTENT : ScalarInst<"td.extent", 0x3b, [Td, TdSrc, Field<"ra", ScalarReg, 18, "extent">, TdDim]> {
+  let Summary = "Set an extent of a descriptor from a register.";
+  let Semantics = "td = src; td.extents[dim] = ra, which must be 1 to src.extents[dim]: an extent only shrinks, so a program whose descriptors fit their memories at the extents of its constants fits at every smaller length. A window of that dimension (`td.window`) is forgotten.";
+  let Faults = "IllegalDescriptor if dim is not below src's rank or ra is out of its range; address: ra.";
+}
+def TDSTRIDE : ScalarInst<"td.stride", 0x3c, [Td, TdSrc, Field<"ra", ScalarReg, 18, "stride in elements">, TdDim]> {
+  let Summary = "Set a stride of a descriptor from a register.";
+  let Semantics = "td = src; td.strides[dim] = ra (elements, signed). What the descriptor then touches is checked by the instruction that uses it. A window of that dimension is forgotten.";
+  let Faults = "IllegalDescriptor if dim is not below src's rank; address: ra.";
+}
+def TDWINDOW : ScalarInst<"td.window", 0x3d, [
+    Td, TdSrc, Field<"ra", ScalarReg, 18, "coordinate of the window's first element in the tensor, signed">,
+    Field<"rb", ScalarReg, 23, "extent of the tensor, signed">, TdDim,
+    Field<"step", U16, 64, "coordinates from one element of the window to the next, >= 1">]> {
+  let Summary = "Place a window over a dimension of a tensor; it may reach beyond the edges.";
+  let Semantics = "td = src, which stands at coordinate 0 of that dimension; td.base += ra * (src.strides[dim] / step) elements. Element i of the dimension then has the coordinate ra + i * step; where that is below 0, or rb or more, the element is outside. Outside elements are what `pad` and `clip` are about: with `pad` they read src's padding value, with `clip` they are not written. Each dimension may have a window. `td.add` and `td.addi` keep it. An instruction without `pad` or `clip` refuses a descriptor with elements outside.";
+  let Faults = "IllegalDescriptor if dim is not below src's rank, step is 0, or src.strides[dim] is no multiple of step; if the format is i4; address: ra.";
+}
+
 //===-- Synchronisation ---------------------------------------------------===//
 
 defvar Queue = Field<"queue", QueueKind, 8, "the queue that this instruction passes through">;
@@ -251,24 +272,41 @@ def BARRIER : Inst<"barrier", 0x44, SyncGroup, "seq", 1, []> {
 
 class DmaInst<string mnemonic, int opcode, string queue, list<Field> fields>
     : Inst<mnemonic, opcode, DmaGroup, queue, 2, fields> {
-  let Faults = "IllegalDescriptor (spaces, extents, formats), SpmOutOfBounds, AccOutOfBounds, PageFault, Misaligned.";
+  let Timing = "See the section on the timing of data movement.";
+  let Faults = "IllegalDescriptor (spaces, extents, formats, more than 2^26 elements, a window without its option), SpmOutOfBounds, AccOutOfBounds, Misaligned; PageFault, ProtectionFault, PoisonedPage, BusError.";
 }
 defvar Dst = Field<"dst", DescReg, 8, "destination descriptor">;
 defvar Src = Field<"src", DescReg, 13, "source descriptor">;
-def LOAD : DmaInst<"load", 0x50, "ld", [Dst, Src]> {
+defvar Pad = Field<"pad", Flag, 24, "elements of src outside its window read src's padding value">;
+defvar Clip = Field<"clip", Flag, 24, "elements of dst outside its window are not written">;
+defvar Convert = Field<"convert", Flag, 25, "src and dst may be different float formats">;
+defvar Transpose = Field<"transpose", Flag, 26, "move in the order in which the global tensor lies in memory">;
+defvar Posted = Field<"posted", Flag, 63, "complete at injection">;
+def LOAD : DmaInst<"load", 0x50, "ld", [Dst, Src, Pad, Convert, Transpose]> {
   let Summary = "Copy a tensor into SPM.";
-  let Semantics = "Copies src (global) to dst (spm), element by element in row-major order. Equal extents and formats.";
-  let Timing = "`dma.load_bursts` bursts are issued per cycle, at most `dma.outstanding` in flight. A burst covers what one row of contiguous elements needs of one aligned `dma.burst_bytes`. The next load's bursts follow at once. Completes, in order, when the last burst has been written to SPM.";
+  let Semantics = "Copies src (global, or the core's own spm or acc) to dst (spm), element by element in row-major order. Equal extents; equal formats unless `convert` is given: then both are floats, and values are widened exactly to f32 and rounded once, to nearest even. The source is read at start, dst is written at completion. `transpose` changes no value, only the order in which bursts are made; not for i4.";
 }
-def STORE : DmaInst<"store", 0x51, "st", [Dst, Src, Field<"posted", Flag, 63, "complete at injection">]> {
+def STORE : DmaInst<"store", 0x51, "st", [Dst, Src, Clip, Convert, Transpose, Posted]> {
   let Summary = "Copy a tensor from SPM or ACC to memory.";
-  let Semantics = "Copies src (spm or acc) to dst (global), element by element in row-major order. Equal extents and formats. The source is read at start. Completes when memory has acknowledged the last write, or at injection if posted.";
-  let Timing = "As `load`, with `dma.store_bursts`.";
+  let Semantics = "Copies src (spm or acc) to dst (global), as `load` does. Completes when memory has acknowledged the last write, or at injection if posted.";
 }
 def FILL : DmaInst<"fill", 0x52, "ld", [Dst, Field<"value", U32, 64, "the element's bits">]> {
   let Summary = "Fill a tensor in SPM with a constant.";
   let Semantics = "Every element of dst (spm) = the low bits of value.";
   let Timing = "One `dma.burst_bytes` per cycle.";
+}
+defvar RowIndices = Field<"index", DescReg, 18, "index tensor (spm, i32)">;
+def LOADGATHER : DmaInst<"load.gather", 0x53, "ld", [
+    Dst, Src, RowIndices, Field<"pad", Flag, 24, "an index out of range reads src's padding value">, Convert]> {
+  let Summary = "Copy rows of a tensor, chosen by an index tensor, into SPM.";
+  let Semantics = "src (global) is a table of src.extents[0] rows; dst (spm) has the extents of src but for the first, which is the number N of elements of index. For n in the row-major order of index: dst[n, ...] = src[index[n], ...]. Formats as for `load`. Indices and rows are read at start. An index below 0 or from src.extents[0] up faults, or with `pad` the row is src's padding value.";
+  let Faults = "IndexOutOfRange (address: the index) without `pad`; as `load`: the 2^26 elements are those of dst.";
+}
+def STORESCATTER : DmaInst<"store.scatter", 0x54, "st", [
+    Dst, Src, RowIndices, Field<"clip", Flag, 24, "a row whose index is out of range is not written">, Convert, Posted]> {
+  let Summary = "Copy rows from SPM or ACC to rows of a tensor in memory, chosen by an index tensor.";
+  let Semantics = "dst (global) is a table of dst.extents[0] rows; src (spm or acc) has the extents of dst but for the first, which is the number N of elements of index. For n in the row-major order of index: dst[index[n], ...] = src[n, ...], so of equal indices the last one's row stays. Indices and rows are read at start. An index below 0 or from dst.extents[0] up faults, or with `clip` the row is left out.";
+  let Faults = "IndexOutOfRange (address: the index) without `clip`; as `store`: the 2^26 elements are those of src.";
 }
 
 //===-- Matrix engine -----------------------------------------------------===//

@@ -99,6 +99,7 @@ enum class FaultCause : uint64_t {
   Watchdog,
   Trap,
   CoreNotRunning,
+  IndexOutOfRange,
 };
 std::string_view faultCauseName(FaultCause cause);
 

@@ -17,6 +17,7 @@
 #include "core/EngineAccount.h"
 #include "core/KernelImage.h"
 #include "core/Tensor.h"
+#include "core/Window.h"
 #include "kernel/EventQueue.h"
 #include "memory/Mmu.h"
 #include "tessera/sim/Device.h"
@@ -114,6 +115,9 @@ struct QueueEntry {
   uint8_t maskA = 0, maskB = 0; ///< mma: M, N dimensions; map: reduced ones.
   isa::Reduce reduce = isa::Reduce::None;
   bool accumulate = false, posted = false;
+  /// load, store: the window of src or dst; `pad` stands for `clip` too.
+  Window window;
+  bool pad = false, convert = false, transpose = false;
   bool keepWeights = false; ///< mma: keep_b.
   RemoteSignal remote;
 
@@ -271,6 +275,9 @@ public:
   const Sequencer &scalarUnit() const { return *sequencer; }
   bool sequencerHalted() const;
   Unit &unit(Engine kind);
+  const uint8_t *local(isa::Space space) const {
+    return const_cast<Core *>(this)->local(space);
+  }
   uint8_t *local(isa::Space space) {
     return space == isa::Space::Acc ? acc.data() : spm.data();
   }

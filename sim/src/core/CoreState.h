@@ -53,8 +53,9 @@ template <typename A> void CoreTask::serialize(A &ar) {
 }
 
 template <typename A> void QueueEntry::serialize(A &ar) {
-  fields(ar, opcode, pc, visible, waits, signals, operands, value, maskA, maskB,
-         reduce, accumulate, posted, keepWeights, remote);
+  fields(ar, opcode, pc, visible, waits, signals, operands, window, value,
+         maskA, maskB, reduce, accumulate, posted, pad, convert, transpose,
+         keepWeights, remote);
 }
 
 template <typename A> void Core::serialize(A &ar) {
@@ -66,7 +67,7 @@ template <typename A> void Core::serialize(A &ar) {
   CoreStatistics &c = counters;
   fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead,
          c.spmBytesWritten, c.accBytesRead, c.accBytesWritten, c.vectorAluOps,
-         c.vectorSfuOps, c.vectorElements);
+         c.vectorSfuOps, c.vectorElements, c.drawnIndices);
   fields(ar, *loader, *sequencer, *load, *store, *matrix, *vector);
   if constexpr (A::loading)
     if (spm.size() != spmBytes || acc.size() != accBytes ||

@@ -6,9 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/DmaEngine.h"
-#include "check/Checker.h"
-#include "numerics/Formats.h"
-#include "tessera/Support/Bytes.h"
 
 namespace tessera::sim {
 
@@ -24,7 +21,8 @@ void DmaEngine::reset() {
   resetQueue();
   firstId += transfers.size();
   transfers.clear();
-  issuing = translating = false;
+  issuing = translating = withinCore = false;
+  bursts.stop();
   inFlight = 0;
   slotCycle = finishAt = never;
 }
@@ -41,18 +39,30 @@ StallCause DmaEngine::idleCause() const {
   return StallCause::QueueEmpty;
 }
 
+bool DmaEngine::headDepends() const {
+  if (queue.empty() || transfers.empty())
+    return false;
+  ByteInterval source = localSource(core, queue.front()),
+               indices = localIndices(core, queue.front());
+  for (const Transfer &t : transfers)
+    if (t.destination.space == isa::Space::Spm &&
+        (t.interval.overlaps(source) || t.interval.overlaps(indices)))
+      return true;
+  return false;
+}
+
 void DmaEngine::step(Cycle now) {
-  if (slotCycle != now)
-    slotCycle = now, slots = burstsPerCycle;
   while (core.running()) {
     if (issuing) {
-      if (slots == 0)
-        return wake(now + 1);
+      if (slotCycle == never || slotCycle < now)
+        slotCycle = now, slots = burstsPerCycle;
+      if (slotCycle > now)
+        return wake(slotCycle);
       if (!issueBurst(now))
         break;
       continue;
     }
-    if (!headReady(now))
+    if (headDepends() || !headReady(now))
       break;
     QueueEntry entry = pop(now);
     if (!start(entry, now))
@@ -62,6 +72,16 @@ void DmaEngine::step(Cycle now) {
     account.wait(idleCause(), now);
 }
 
+void DmaEngine::takeSlots(uint64_t count) {
+  if (count < slots) {
+    slots -= uint32_t(count);
+    return;
+  }
+  count -= slots;
+  slotCycle += 1 + count / burstsPerCycle;
+  slots = burstsPerCycle - uint32_t(count % burstsPerCycle);
+}
+
 bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
   Transfer transfer;
   transfer.opcode = entry.opcode;
@@ -69,29 +89,48 @@ bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
   transfer.signals = entry.signals;
   transfer.posted = entry.posted;
   transfer.remote = entry.remote;
-  if (entry.isSync()) {
+  auto occupy = [&](Cycle until) {
     account.wait(StallCause::QueueEmpty, now);
-    account.charge(StallCause::Busy, now + 1);
-    nextStart = now + 1;
+    account.charge(StallCause::Busy, until);
+    nextStart = until;
     transfer.issued = true;
-    transfer.ready = now + 1;
+    transfer.ready = until;
+  };
+  if (entry.isSync()) {
+    occupy(now + 1);
   } else {
-    if (!startTransfer(entry, transfer))
+    TransferPlan plan;
+    TransferFault fault = beginTransfer(core, kind, entry, transfer, plan);
+    if (fault.cause != FaultCause::None) {
+      core.fault(fault.cause, entry.pc, fault.address);
       return false;
+    }
+    uint64_t burstBytes = core.services.arch.dma.burstBytes;
     if (entry.opcode == Opcode::FILL) {
-      uint64_t bytes = (maskedElements(transfer.destination, ~0u) *
-                            bitWidth(transfer.destination.format) +
-                        7) /
-                       8;
-      Cycle cycles = ceilDiv(bytes, core.services.arch.dma.burstBytes);
-      account.wait(StallCause::QueueEmpty, now);
-      account.charge(StallCause::Busy, now + cycles);
-      nextStart = now + cycles;
-      transfer.issued = true;
-      transfer.ready = now + cycles;
+      uint64_t elements = transfer.destination.numElements();
+      occupy(
+          now +
+          ceilDiv(ceilDiv(elements * bitWidth(transfer.destination.format), 8),
+                  burstBytes));
     } else {
-      issuing = true;
-      run = runPosition = 0;
+      if (slotCycle == never || slotCycle < now)
+        slotCycle = now, slots = burstsPerCycle;
+      // Padding and indices go ahead of the bursts.
+      uint64_t ahead = ceilDiv(plan.paddingBytes, burstBytes) +
+                       ceilDiv(plan.indexBytes, burstBytes);
+      if (ahead > 0) {
+        takeSlots(ahead);
+        account.wait(StallCause::QueueEmpty, now);
+        account.charge(StallCause::Busy, afterSlots());
+      }
+      if (plan.hasBursts) {
+        issuing = true;
+        withinCore = plan.withinCore;
+        bursts.start(std::move(plan.bursts));
+      } else {
+        occupy(std::max(now + 1, afterSlots()));
+        nextStart = ahead > 0 ? slotCycle : now + 1;
+      }
     }
   }
   transfers.push_back(std::move(transfer));
@@ -99,123 +138,48 @@ bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
   return true;
 }
 
-bool DmaEngine::startTransfer(const QueueEntry &entry, Transfer &transfer) {
-  auto fail = [&](FaultCause cause, uint64_t address) {
-    core.fault(cause, entry.pc, address);
-    return false;
-  };
-  const isa::Descriptor &destination = entry.operands[0];
-  transfer.destination = destination;
-  bool moves = !core.services.options.timingOnly;
-
-  if (entry.opcode == Opcode::FILL) {
-    FaultCause fault =
-        destination.space == isa::Space::Spm
-            ? core.checkLocal(destination, true, transfer.interval)
-            : FaultCause::IllegalDescriptor;
-    if (fault != FaultCause::None)
-      return fail(fault, destination.base);
-    if (moves) {
-      size_t bytes = denseBytes(destination.format);
-      auto bits = uint32_t(entry.value);
-      if (destination.format == NumericFormat::I4)
-        bits &= 15;
-      transfer.data.resize(denseSize(destination));
-      for (size_t i = 0; i < transfer.data.size(); i += bytes)
-        std::memcpy(transfer.data.data() + i, &bits, bytes);
-    }
-    if (Checker *checker = core.services.checker)
-      checker->write(core, kind, destination);
-    return true;
-  }
-
-  const isa::Descriptor &source = entry.operands[1];
-  global = storing ? destination : source;
-  const isa::Descriptor &local = storing ? source : destination;
-  if (global.space != isa::Space::Global ||
-      source.extents != destination.extents ||
-      source.format != destination.format ||
-      (!storing && local.space != isa::Space::Spm))
-    return fail(FaultCause::IllegalDescriptor, global.base);
-  ByteInterval interval;
-  FaultCause fault = core.checkLocal(local, !storing, interval);
-  if (fault != FaultCause::None)
-    return fail(fault, local.base);
-  fault = checkOperand(global, storing);
-  if (fault != FaultCause::None)
-    return fail(fault, global.base);
-
-  uint64_t at = global.base;
-  if (moves)
-    transfer.data.resize(denseSize(source));
-  if (storing) {
-    fault = probeGlobal(core.services.memory, core.task.root, global,
-                        Access::Write, at);
-    if (fault == FaultCause::None && moves) {
-      gatherLocal(core.local(local.space), local, transfer.data.data());
-      core.countRead(local);
-    }
-  } else {
-    transfer.interval = interval;
-    fault = moves ? gatherGlobal(core.services.memory, core.task.root, global,
-                                 transfer.data.data(), at)
-                  : probeGlobal(core.services.memory, core.task.root, global,
-                                Access::Read, at);
-  }
-  if (fault != FaultCause::None)
-    return fail(fault, at);
-  if (Checker *checker = core.services.checker) {
-    checker->read(core, kind, source);
-    checker->write(core, kind, destination);
-  }
-  return true;
-}
-
 bool DmaEngine::issueBurst(Cycle now) {
-  const DmaConfig &dma = core.services.arch.dma;
-  if (translating || inFlight >= dma.outstanding)
+  if (translating || inFlight >= core.services.arch.dma.outstanding)
     return false;
-  Runs runs(global);
-  int64_t element = runs.offset(run);
-  uint64_t bits = bitWidth(global.format);
-  uint64_t lead = bits == 4 ? uint64_t(element & 1) * 4 : 0;
-  uint64_t start = global.base + (bits == 4 ? uint64_t(element >> 1)
-                                            : uint64_t(element) * (bits / 8));
-  uint64_t runBytes = (lead + runs.runElements * bits + 7) / 8;
-
-  VirtualRequest request;
-  request.root = core.task.root;
-  request.address = start + runPosition;
-  uint64_t toBoundary = dma.burstBytes - request.address % dma.burstBytes;
-  request.bytes = uint32_t(std::min(toBoundary, runBytes - runPosition));
-  request.access = storing ? Access::Write : Access::Read;
-  request.client = client;
-  request.node = core.services.noc.coreNode(core.index);
-  request.account = core.index;
-  request.reply = {self, BurstDone, core.epoch, firstId + transfers.size() - 1};
-  request.translatedCode = Translated;
-
+  Burst burst = bursts.next();
   Transfer &transfer = transfers.back();
   ++transfer.outstanding;
   ++inFlight;
-  --slots;
-  translating = !core.services.mmu.request(request);
-  account.wait(StallCause::Dram, now);
-  account.charge(StallCause::Busy, now + 1);
+  takeSlots(burst.slots);
+  transfer.writeCycles = std::max(transfer.writeCycles,
+                                  Cycle(ceilDiv(burst.slots, burstsPerCycle)));
 
-  runPosition += request.bytes;
-  if (runPosition >= runBytes) {
-    runPosition = 0;
-    if (++run == runs.count) {
-      issuing = false;
-      transfer.issued = true;
-      nextStart = slots > 0 ? now : now + 1;
-      if (transfer.posted)
-        transfer.ready = now + 1;
-      scheduleFinish();
-    }
+  uint64_t id = firstId + transfers.size() - 1;
+  if (withinCore) {
+    post(now + 1, Phase::Complete, BurstDone, id);
+  } else {
+    VirtualRequest request;
+    request.root = core.task.root;
+    request.address = burst.address;
+    request.bytes = burst.bytes;
+    request.access = storing ? Access::Write : Access::Read;
+    request.client = client;
+    request.node = core.services.noc.coreNode(core.index);
+    request.account = core.index;
+    request.reply = {self, BurstDone, core.epoch, id};
+    request.translatedCode = Translated;
+    translating = !core.services.mmu.request(request);
   }
+  account.wait(StallCause::Dram, now);
+  account.charge(StallCause::Busy, std::max(now + 1, afterSlots()));
+  if (bursts.done())
+    lastBurstIssued(now);
   return true;
+}
+
+void DmaEngine::lastBurstIssued(Cycle now) {
+  Transfer &transfer = transfers.back();
+  issuing = false;
+  transfer.issued = true;
+  nextStart = slotCycle;
+  if (transfer.posted)
+    transfer.ready = std::max(now + 1, afterSlots());
+  scheduleFinish();
 }
 
 void DmaEngine::scheduleFinish() {
@@ -226,27 +190,6 @@ void DmaEngine::scheduleFinish() {
   post(finishAt, Phase::Complete, Finish);
 }
 
-bool DmaEngine::commit(const Transfer &t) {
-  if (t.opcode == Opcode::WAIT || t.opcode == Opcode::SIGNAL ||
-      t.opcode == Opcode::SIGNALCORE)
-    return true;
-  if (storing) {
-    if (t.data.empty())
-      return true;
-    uint64_t at = t.destination.base;
-    FaultCause fault = scatterGlobal(core.services.memory, core.task.root,
-                                     t.destination, t.data.data(), at);
-    if (fault == FaultCause::None)
-      return true;
-    core.fault(fault, t.pc, at);
-    return false;
-  }
-  if (!t.data.empty())
-    scatterLocal(core.local(t.destination.space), t.destination, t.data.data());
-  core.countWrite(t.destination, t.interval);
-  return true;
-}
-
 void DmaEngine::finishReady(Cycle now) {
   bool any = false;
   while (!transfers.empty() && transfers.front().ready <= now) {
@@ -254,8 +197,9 @@ void DmaEngine::finishReady(Cycle now) {
     transfers.pop_front();
     ++firstId;
     any = true;
-    if (!commit(t))
-      return;
+    TransferFault fault = commitTransfer(core, t);
+    if (fault.cause != FaultCause::None)
+      return core.fault(fault.cause, t.pc, fault.address);
     core.trace(TraceEvent::Kind::InstructionEnd, kind, t.opcode, t.pc);
     core.signal(t.signals, kind, t.pc);
     core.signalCore(t.remote, kind, t.pc);
@@ -267,6 +211,8 @@ void DmaEngine::finishReady(Cycle now) {
     return;
   if (!issuing)
     account.wait(idleCause(), now);
+  if (!issuing && !queue.empty())
+    wake(std::max(now, nextStart)); // the head may have waited for these
   if (storing && idle())
     core.unit(Engine::Sequencer).wake(now); // a fence may wait
   core.checkDone();
@@ -294,14 +240,15 @@ void DmaEngine::handle(const Event &event) {
                               event.payload - firstId < transfers.size()
                           ? transfers[event.payload - firstId].pc
                           : 0,
-                      global.base);
+                      bursts.base());
   bool wasFull = inFlight >= core.services.arch.dma.outstanding;
   --inFlight;
   if (event.payload >= firstId && event.payload - firstId < transfers.size()) {
     Transfer &t = transfers[event.payload - firstId];
     if (--t.outstanding == 0 && t.issued && t.ready == never)
-      // A load's last burst takes a cycle to be written into the scratchpad.
-      t.ready = storing ? now : now + 1;
+      // A load's last burst takes a cycle to be written into the scratchpad, or
+      // as many as a burst of it has words in one bank.
+      t.ready = storing ? now : now + t.writeCycles;
   }
   if (!transfers.empty() && transfers.front().ready <= now)
     finishReady(now);

@@ -14,7 +14,7 @@
 #ifndef TESSERA_SIM_CORE_DMAENGINE_H
 #define TESSERA_SIM_CORE_DMAENGINE_H
 
-#include "core/Core.h"
+#include "core/DmaTransfer.h"
 
 namespace tessera::sim {
 
@@ -30,38 +30,31 @@ public:
 
   template <typename A> void serialize(A &ar) {
     serializeQueue(ar);
-    fields(ar, transfers, firstId, issuing, global, run, runPosition, inFlight,
+    fields(ar, transfers, firstId, issuing, withinCore, bursts, inFlight,
            translating, slotCycle, slots, finishAt);
+    if constexpr (A::loading)
+      if (issuing && (transfers.empty() || bursts.done()))
+        ar.fail();
   }
 
 protected:
   void step(Cycle now) override;
 
 private:
-  struct Transfer {
-    isa::Opcode opcode{};
-    uint32_t pc = 0;
-    std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
-    RemoteSignal remote;
-    isa::Descriptor destination;
-    ByteInterval interval;     ///< Of a local destination.
-    std::vector<uint8_t> data; ///< Read at start, committed at completion.
-    uint32_t outstanding = 0;
-    bool issued = false, posted = false;
-    Cycle ready = never;
-    template <typename A> void serialize(A &ar) {
-      fields(ar, opcode, pc, signals, remote, destination, interval, data,
-             outstanding, issued, posted, ready);
-    }
-  };
-
+  /// An earlier instruction of the queue will write what the head reads.
+  bool headDepends() const;
   /// Starts the head of the queue; false on a fault.
   bool start(const QueueEntry &entry, Cycle now);
-  bool startTransfer(const QueueEntry &entry, Transfer &transfer);
   /// Issues one burst of the current transfer; false if it cannot.
   bool issueBurst(Cycle now);
+  /// Takes `count` slots, of which the first is in the present cycle.
+  void takeSlots(uint64_t count);
+  /// The first cycle in which no slot was taken.
+  Cycle afterSlots() const {
+    return slots == burstsPerCycle ? slotCycle : slotCycle + 1;
+  }
+  void lastBurstIssued(Cycle now);
   void finishReady(Cycle now);
-  bool commit(const Transfer &transfer);
   void scheduleFinish();
   StallCause idleCause() const;
 
@@ -72,13 +65,12 @@ private:
   std::deque<Transfer> transfers; ///< Started and not complete, oldest first.
   uint64_t firstId = 0;           ///< Number of transfers.front().
   bool issuing = false;           ///< transfers.back() has bursts to issue.
-  isa::Descriptor global;         ///< What is being issued.
-  uint64_t run = 0;               ///< Its current run of adjacent elements.
-  uint64_t runPosition = 0;       ///< Bytes of the run issued.
-  uint32_t inFlight = 0;          ///< Bursts.
-  bool translating = false;       ///< Waits for an address translation.
-  Cycle slotCycle = never;        ///< The cycle that `slots` is about.
-  uint32_t slots = 0;             ///< Bursts that may still go in it.
+  bool withinCore = false;        ///< They need no memory system.
+  BurstGenerator bursts;
+  uint32_t inFlight = 0;    ///< Bursts.
+  bool translating = false; ///< Waits for an address translation.
+  Cycle slotCycle = never;  ///< The cycle of the next slot.
+  uint32_t slots = 0;       ///< Left in it.
   Cycle finishAt = never;
 };
 

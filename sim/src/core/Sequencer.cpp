@@ -25,6 +25,7 @@ void Sequencer::reset() {
   position = 0;
   regs.fill(0);
   descriptors.fill(isa::Descriptor());
+  windows.fill(Window());
   loops.clear();
   block = Block::Halted;
   haltCycle = never;
@@ -418,32 +419,74 @@ bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
   case Opcode::NUMCORES:
     regs[size_t(field(isa::numcores::rd))] = core.task.numCores;
     break;
-  case Opcode::TDLOAD: {
-    auto index = uint64_t(field(isa::td_load::index));
-    const auto &constants = core.task.image->descriptors;
-    if (index >= constants.size() || !constants[index]) {
-      core.fault(index >= constants.size() ? FaultCause::DescriptorIndex
-                                           : FaultCause::IllegalDescriptor,
-                 position, index);
-      return false;
-    }
-    descriptors[size_t(field(isa::td_load::td))] = *constants[index];
-    break;
-  }
+  case Opcode::TDLOAD:
   case Opcode::TDADD:
-  case Opcode::TDADDI: {
-    isa::Descriptor td = descriptors[size_t(field(isa::td_add::src))];
-    td.base += inst.opcode == Opcode::TDADD
-                   ? uint64_t(reg(field(isa::td_add::ra)))
-                   : uint64_t(field(isa::td_addi::imm));
-    descriptors[size_t(field(isa::td_add::td))] = td;
+  case Opcode::TDADDI:
+  case Opcode::TDEXTENT:
+  case Opcode::TDSTRIDE:
+  case Opcode::TDWINDOW:
+    if (!executeDescriptor(inst))
+      return false;
     break;
-  }
   default:
     core.fault(FaultCause::IllegalInstruction, position, uint64_t(inst.opcode));
     return false;
   }
   goOn(uint64_t(position) + 1);
+  return true;
+}
+
+bool Sequencer::executeDescriptor(const Instruction &inst) {
+  auto to = size_t(inst.get(isa::td_load::td));
+  auto fail = [&](FaultCause cause, uint64_t address) {
+    core.fault(cause, position, address);
+    return false;
+  };
+  if (inst.opcode == Opcode::TDLOAD) {
+    auto index = uint64_t(inst.get(isa::td_load::index));
+    const auto &constants = core.task.image->descriptors;
+    if (index >= constants.size())
+      return fail(FaultCause::DescriptorIndex, index);
+    if (!constants[index])
+      return fail(FaultCause::IllegalDescriptor, index);
+    descriptors[to] = *constants[index];
+    windows[to] = Window();
+    return true;
+  }
+  auto from = size_t(inst.get(isa::td_add::src));
+  isa::Descriptor td = descriptors[from];
+  Window window = windows[from];
+  if (inst.opcode == Opcode::TDADDI) {
+    td.base += uint64_t(inst.get(isa::td_addi::imm));
+  } else if (inst.opcode == Opcode::TDADD) {
+    td.base += uint64_t(reg(inst.get(isa::td_add::ra)));
+  } else {
+    int64_t value = reg(inst.get(isa::td_extent::ra));
+    auto dim = unsigned(inst.get(inst.opcode == Opcode::TDWINDOW
+                                     ? unsigned(isa::td_window::dim)
+                                     : unsigned(isa::td_extent::dim)));
+    if (dim >= td.rank)
+      return fail(FaultCause::IllegalDescriptor, uint64_t(value));
+    window.forget(dim);
+    if (inst.opcode == Opcode::TDEXTENT) {
+      if (value < 1 || value > int64_t(td.extents[dim]))
+        return fail(FaultCause::IllegalDescriptor, uint64_t(value));
+      td.extents[dim] = uint32_t(value);
+    } else if (inst.opcode == Opcode::TDSTRIDE) {
+      td.strides[dim] = value;
+    } else {
+      int64_t step = inst.get(isa::td_window::step);
+      if (step == 0 || td.strides[dim] % step != 0 ||
+          td.format == NumericFormat::I4)
+        return fail(FaultCause::IllegalDescriptor, uint64_t(value));
+      td.base += uint64_t(value) * uint64_t(td.strides[dim] / step) *
+                 (bitWidth(td.format) / 8);
+      window.place(dim, td.extents[dim], value,
+                   reg(inst.get(isa::td_window::rb)), uint32_t(step));
+    }
+  }
+  descriptors[to] = td;
+  windows[to] = window;
   return true;
 }
 
@@ -456,8 +499,21 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
         now);
     return false;
   }
+  // Only `pad` and `clip` say what becomes of elements outside a window.
+  const isa::Descriptor *clipped = nullptr;
   auto td = [&](unsigned index) {
-    return descriptors[size_t(inst.get(index))];
+    auto number = size_t(inst.get(index));
+    if (!windows[number].covers(descriptors[number]))
+      clipped = &descriptors[number];
+    return descriptors[number];
+  };
+  auto takeWindowed = [&](QueueEntry &entry, unsigned operand, unsigned index) {
+    auto number = size_t(inst.get(index));
+    entry.operands[operand] = descriptors[number];
+    if (entry.pad)
+      entry.window = windows[number];
+    else
+      td(index);
   };
   auto flag = [&](unsigned accumulate, unsigned ra) {
     auto how = isa::Accumulate(inst.get(accumulate));
@@ -478,11 +534,32 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
     entry.remote = remoteSignal(inst);
     break;
   case Opcode::LOAD:
-    entry.operands = {td(isa::load::dst), td(isa::load::src)};
+    entry.operands = {td(isa::load::dst)};
+    entry.pad = inst.get(isa::load::pad) != 0;
+    entry.convert = inst.get(isa::load::convert) != 0;
+    entry.transpose = inst.get(isa::load::transpose) != 0;
+    takeWindowed(entry, 1, isa::load::src);
     break;
   case Opcode::STORE:
-    entry.operands = {td(isa::store::dst), td(isa::store::src)};
+    entry.operands[1] = td(isa::store::src);
+    entry.pad = inst.get(isa::store::clip) != 0;
+    entry.convert = inst.get(isa::store::convert) != 0;
+    entry.transpose = inst.get(isa::store::transpose) != 0;
     entry.posted = inst.get(isa::store::posted) != 0;
+    takeWindowed(entry, 0, isa::store::dst);
+    break;
+  case Opcode::LOADGATHER:
+    entry.operands = {td(isa::load_gather::dst), td(isa::load_gather::src),
+                      td(isa::load_gather::index)};
+    entry.pad = inst.get(isa::load_gather::pad) != 0;
+    entry.convert = inst.get(isa::load_gather::convert) != 0;
+    break;
+  case Opcode::STORESCATTER:
+    entry.operands = {td(isa::store_scatter::dst), td(isa::store_scatter::src),
+                      td(isa::store_scatter::index)};
+    entry.pad = inst.get(isa::store_scatter::clip) != 0;
+    entry.convert = inst.get(isa::store_scatter::convert) != 0;
+    entry.posted = inst.get(isa::store_scatter::posted) != 0;
     break;
   case Opcode::FILL:
     entry.operands = {td(isa::fill::dst)};
@@ -506,6 +583,10 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
     break;
   default:
     core.fault(FaultCause::IllegalInstruction, position, uint64_t(inst.opcode));
+    return false;
+  }
+  if (clipped) {
+    core.fault(FaultCause::IllegalDescriptor, position, clipped->base);
     return false;
   }
   engine.push(entry);

@@ -36,8 +36,8 @@ public:
 
   template <typename A> void serialize(A &ar) {
     serializeUnit(ar);
-    fields(ar, position, regs, descriptors, loops, nextCycle, block, haltCycle,
-           lacking, released, waitsAtBarrier, pendingRemote);
+    fields(ar, position, regs, descriptors, windows, loops, nextCycle, block,
+           haltCycle, lacking, released, waitsAtBarrier, pendingRemote);
     if constexpr (A::loading)
       if (loops.size() > isa::maxLoopDepth)
         ar.fail();
@@ -76,6 +76,7 @@ private:
   RemoteSignal remoteSignal(const isa::Instruction &inst) const;
   bool validRemoteSignal(const isa::Instruction &inst);
   bool push(const isa::Instruction &inst, isa::Queue queue, Cycle now);
+  bool executeDescriptor(const isa::Instruction &inst);
   bool enterLoop(const isa::Instruction &inst, uint8_t reg, int64_t count,
                  uint32_t length);
   bool branch(int64_t offset);
@@ -86,6 +87,7 @@ private:
   uint32_t position = 0;
   std::array<uint64_t, isa::numScalarRegs> regs{};
   std::array<isa::Descriptor, isa::numDescRegs> descriptors{};
+  std::array<Window, isa::numDescRegs> windows{}; ///< Of `descriptors`.
   std::vector<Loop> loops;
   Cycle nextCycle = 0;
   Block block = Block::Halted;

@@ -32,6 +32,8 @@ Limits limitsOf(const FieldInfo &field) {
     return {0, 1};
   case OperandKind::DimMask:
     return {0, 63};
+  case OperandKind::Dim:
+    return {0, 5};
   case OperandKind::Queue:
     return {0, 4};
   case OperandKind::Accumulate:
@@ -82,7 +84,7 @@ Instruction make(Opcode opcode) {
 } // namespace
 
 TEST(Instruction, TableIsConsistent) {
-  EXPECT_EQ(allInsts().size(), 45u);
+  EXPECT_EQ(allInsts().size(), 50u);
   for (const InstInfo &info : allInsts()) {
     EXPECT_EQ(lookupInst(uint8_t(info.opcode)), &info);
     EXPECT_EQ(lookupInst(info.mnemonic), &info);

@@ -29,10 +29,12 @@ TEST(InstructionText, Scalar) {
 }
 
 TEST(InstructionText, FlagIsItsNameOrAbsent) {
-  EXPECT_EQ(print(make(Opcode::STORE, {1, 2, 0})),
+  EXPECT_EQ(print(make(Opcode::STORE, {1, 2, 0, 0, 0, 0})),
             "isa.store dst = t1, src = t2");
-  EXPECT_EQ(print(make(Opcode::STORE, {1, 2, 1})),
+  EXPECT_EQ(print(make(Opcode::STORE, {1, 2, 0, 0, 0, 1})),
             "isa.store dst = t1, src = t2, posted");
+  EXPECT_EQ(print(make(Opcode::STORE, {1, 2, 1, 0, 1, 0})),
+            "isa.store dst = t1, src = t2, clip, transpose");
 }
 
 TEST(InstructionText, MasksNamesAndSemaphores) {

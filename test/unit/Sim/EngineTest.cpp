@@ -517,7 +517,8 @@ TEST(Engines, FaultsAreExact) {
   EXPECT_EQ(engineFault(spm, unmapped, spm, store), FaultCause::PageFault);
   EXPECT_EQ(engineFault(broadcast, dram, spm, load),
             FaultCause::IllegalDescriptor);
-  EXPECT_EQ(engineFault(spm, spm, spm, load), FaultCause::IllegalDescriptor);
+  EXPECT_EQ(engineFault(dram, spm, spm, load), FaultCause::IllegalDescriptor);
+  EXPECT_EQ(engineFault(spm, spm, spm, store), FaultCause::IllegalDescriptor);
   EXPECT_EQ(engineFault(farAcc, mat, mat, mma), FaultCause::AccOutOfBounds);
   EXPECT_EQ(engineFault(acc, mat, spm, mma), FaultCause::IllegalDescriptor);
   EXPECT_EQ(engineFault(spm, far, spm, map), FaultCause::SpmOutOfBounds);

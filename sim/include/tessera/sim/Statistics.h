@@ -76,6 +76,9 @@ struct CoreStatistics {
   uint64_t dramBytesRead = 0, dramBytesWritten = 0; ///< Whole atoms.
   /// Vector lane operations executed (elements × operations), and elements.
   uint64_t vectorAluOps = 0, vectorSfuOps = 0, vectorElements = 0;
+  /// Indices of gathers and scatters that were drawn by lot, because a run
+  /// without data does not know them.
+  uint64_t drawnIndices = 0;
 
   uint64_t totalMacs() const;
 };

@@ -1,0 +1,74 @@
+//===- DmaTransfer.h - One instruction of a DMA engine ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What an instruction of the data movement group moves: its operands checked,
+// its source read, its bursts laid out; and, at completion, its destination
+// written. When that happens is the engine's business.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_CORE_DMATRANSFER_H
+#define TESSERA_SIM_CORE_DMATRANSFER_H
+
+#include "core/BurstGenerator.h"
+#include "core/Core.h"
+
+namespace tessera::sim {
+
+struct Transfer {
+  isa::Opcode opcode{};
+  uint32_t pc = 0;
+  std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
+  RemoteSignal remote;
+  isa::Descriptor destination;
+  bool writes = false;       ///< There is a destination; a clipped one may be
+                             ///< empty.
+  ByteInterval interval;     ///< Of a local destination.
+  std::vector<uint8_t> data; ///< Read at start, committed at completion.
+  /// store.scatter: offsets of the rows in bytes, or noRow. `destination` is
+  /// then the table.
+  std::vector<int64_t> rows;
+  uint32_t outstanding = 0;
+  bool issued = false, posted = false;
+  Cycle writeCycles = 1; ///< From a load's last burst to its completion.
+  Cycle ready = never;
+  template <typename A> void serialize(A &ar) {
+    fields(ar, opcode, pc, signals, remote, destination, writes, interval, data,
+           rows, outstanding, issued, posted, writeCycles, ready);
+  }
+};
+
+/// What the engine has to issue for a transfer.
+struct TransferPlan {
+  BurstWalk bursts;
+  bool hasBursts = false;
+  /// Of the bursts: they stay in the core, or need no translation.
+  bool withinCore = false;
+  /// Bytes of padding, and of indices, that are moved before the first burst.
+  uint64_t paddingBytes = 0, indexBytes = 0;
+};
+
+struct TransferFault {
+  FaultCause cause = FaultCause::None;
+  uint64_t address = 0;
+};
+
+/// Checks the instruction, reads what it reads and tells the checker of its
+/// accesses. Fills in everything of `transfer` that concerns data.
+TransferFault beginTransfer(Core &core, Engine kind, const QueueEntry &entry,
+                            Transfer &transfer, TransferPlan &plan);
+/// Writes the destination.
+TransferFault commitTransfer(Core &core, const Transfer &transfer);
+
+/// Bytes of the core's own memories that the instruction reads; {0, 0} if it
+/// reads none, or if an operand is malformed.
+ByteInterval localSource(const Core &core, const QueueEntry &entry);
+ByteInterval localIndices(const Core &core, const QueueEntry &entry);
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_CORE_DMATRANSFER_H

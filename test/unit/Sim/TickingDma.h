@@ -1,0 +1,46 @@
+//===- TickingDma.h - A DMA engine, slot by slot ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A second model of a load engine that knows neither runs nor dimensions: it
+// has a list of elements, takes as many of them into a burst as lie side by
+// side in one aligned block, and spends slots one at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_UNIT_SIM_TICKINGDMA_H
+#define TESSERA_TEST_UNIT_SIM_TICKINGDMA_H
+
+#include "SimFixture.h"
+
+namespace tessera::sim::test {
+
+struct DmaElement {
+  uint64_t far = 0, near = 0; ///< Byte addresses.
+  uint32_t row = 0;           ///< Bursts do not go from one row to another.
+  bool isPadding = false;
+};
+
+struct DmaJob {
+  uint64_t visible = 0;
+  std::vector<DmaElement> elements;     ///< In row-major order.
+  uint32_t farBytes = 4, nearBytes = 4; ///< Of an element.
+  bool transpose = false, withinCore = false;
+  uint32_t indices = 0;
+};
+
+/// Memory that answers a burst `latency` cycles after its issue at the
+/// earliest, and one every `spacing` cycles.
+struct DmaMemory {
+  uint64_t latency = 16, spacing = 4;
+};
+
+std::vector<Span> tickLoads(const Architecture &arch, DmaMemory memory,
+                            const std::vector<DmaJob> &jobs);
+
+} // namespace tessera::sim::test
+
+#endif // TESSERA_TEST_UNIT_SIM_TICKINGDMA_H

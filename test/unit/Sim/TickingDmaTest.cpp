@@ -1,0 +1,252 @@
+//===- TickingDmaTest.cpp - The load engine against slot by slot -*- C++
+//-*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TickingDma.h"
+#include "tessera/Support/Random.h"
+
+namespace tessera::sim::test {
+
+using isa::Opcode;
+using isa::Queue;
+using isa::Space;
+
+namespace {
+
+/// A random load, gather or copy, as instruction and as list of elements.
+class RandomLoads {
+public:
+  RandomLoads(uint64_t seed, bool withinCore)
+      : random(seed), withinCore(withinCore) {
+    arch = tinyArchitecture();
+    arch.queueDepth = 64;
+    arch.imemBytes = arch.tdmemBytes = 1 << 20;
+    arch.dma.loadBursts = pick({1, 1, 2, 3, 4});
+    arch.dma.outstanding = pick({1, 2, 5, 64});
+    arch.dma.burstBytes = withinCore ? pick({16, 32, 64, 128}) : 64;
+    arch.spm.banks = pick({4, 16, 32});
+    arch.spm.bankWidth = pick({8, 16});
+    count = 1 + random.below(5);
+    // Memory and translations at hand, the data's rows open.
+    k.td(31, tensor(Space::Spm, NumericFormat::F32, {1024}, 0));
+    k.td(30,
+         tensor(Space::Global, NumericFormat::F32, {1024}, Machine::dataArea));
+    k.load(31, 30, {}, {{0, 1}});
+    k.wait(Queue::Seq, {{0, 1}});
+    for (unsigned i = 0; i < count; ++i)
+      prepare(i);
+    k.pause(400);
+    for (unsigned i = 0; i < count; ++i)
+      push(i);
+    k.halt();
+  }
+
+  Architecture arch;
+  Kernel k;
+  std::vector<DmaJob> jobs;
+  std::vector<uint32_t> places;
+  uint64_t firstVisible = 0;
+
+private:
+  uint32_t pick(std::initializer_list<uint32_t> values) {
+    return values.begin()[random.below(values.size())];
+  }
+  struct Plan {
+    isa::Descriptor near, far;
+    std::array<int64_t, 3> origin{}, size{};
+    bool windows = false, transpose = false, convert = false, gather = false;
+    std::vector<int32_t> indices;
+  };
+
+  /// Extents, and strides that leave gaps or none but never touch by accident.
+  void layOut(isa::Descriptor &td, uint64_t &span) {
+    const std::array<unsigned, 3> inOrder = {0, 1, 2};
+    std::array<unsigned, 3> order = inOrder;
+    if (random.below(3) == 0)
+      std::swap(order[1], order[2]);
+    if (random.below(4) == 0)
+      std::swap(order[0], order[2]);
+    uint64_t stride = random.below(4) ? 1 : 2;
+    for (unsigned i = 3; i-- > 0;) {
+      td.strides[order[i]] = int64_t(stride);
+      stride *= td.extents[order[i]];
+      // In another order the last element of one row may lie before the first
+      // of the next, and be no part of its run.
+      if (random.below(3) == 0 || order != inOrder)
+        stride += 2 + random.below(5);
+    }
+    span = stride;
+  }
+
+  void prepare(unsigned i) {
+    Plan p;
+    NumericFormat farFormat =
+        random.below(2) ? NumericFormat::F32 : NumericFormat::BF16;
+    p.convert = random.below(3) == 0;
+    NumericFormat nearFormat =
+        p.convert
+            ? (random.below(2) ? NumericFormat::F32 : NumericFormat::F8E4M3FN)
+            : farFormat;
+    p.transpose = random.below(3) == 0;
+    p.gather = !withinCore && random.below(3) == 0;
+    p.near.rank = p.far.rank = 3;
+    p.near.format = nearFormat, p.far.format = farFormat;
+    p.near.space = Space::Spm;
+    p.far.space = withinCore ? Space::Spm : Space::Global;
+    for (unsigned d = 0; d < 3; ++d)
+      p.near.extents[d] = p.far.extents[d] = pick({1, 2, 3, 5, 8});
+    uint64_t span = 0;
+    do // within the warmed area
+      layOut(p.far, span);
+    while (span * bitWidth(farFormat) / 8 > 4096 - 64);
+    layOut(p.near, span);
+    p.near.base = 8192 + 4 * random.below(16);
+    p.far.base = (withinCore ? 0 : Machine::dataArea) + 4 * random.below(16);
+    if (p.gather) {
+      p.transpose = false;
+      uint32_t rows = p.far.extents[0];
+      unsigned n = unsigned(p.near.extents[0]);
+      for (unsigned r = 0; r < n; ++r)
+        p.indices.push_back(int32_t(random.between(-1, rows)));
+    } else if (random.below(2)) {
+      p.windows = true;
+      for (unsigned d = 0; d < 3; ++d) {
+        p.origin[d] = random.between(-3, 2);
+        p.size[d] = random.between(0, 8);
+        // What is inside must lie in the warmed area.
+        p.size[d] = std::min<int64_t>(p.size[d], p.far.extents[d]);
+      }
+    }
+    k.td(i * 3, p.near);
+    k.td(i * 3 + 1, p.far);
+    if (p.windows)
+      for (unsigned d = 0; d < 3; ++d) {
+        k.li(20, p.origin[d]);
+        k.li(21, p.size[d]);
+        k.add(Opcode::TDWINDOW, {{isa::td_window::td, i * 3 + 1},
+                                 {isa::td_window::src, i * 3 + 1},
+                                 {isa::td_window::ra, 20},
+                                 {isa::td_window::rb, 21},
+                                 {isa::td_window::dim, d},
+                                 {isa::td_window::step, 1}});
+      }
+    if (p.gather) {
+      uint64_t at = 4096 + 64 * i;
+      for (int32_t index : p.indices) {
+        k.td(29, tensor(Space::Spm, NumericFormat::I32, {1}, at));
+        k.add(Opcode::FILL,
+              {{isa::fill::dst, 29}, {isa::fill::value, uint32_t(index)}});
+        at += 4;
+      }
+      k.td(i * 3 + 2, tensor(Space::Spm, NumericFormat::I32,
+                             {uint32_t(p.indices.size())}, 4096 + 64 * i));
+    }
+    plans.push_back(p);
+    jobs.push_back(elements(p));
+  }
+
+  DmaJob elements(const Plan &p) const {
+    DmaJob job;
+    job.farBytes = bitWidth(p.far.format) / 8;
+    job.nearBytes = bitWidth(p.near.format) / 8;
+    job.transpose = p.transpose;
+    job.withinCore = withinCore;
+    job.indices = uint32_t(p.indices.size());
+    const auto &e = p.near.extents;
+    for (uint32_t i = 0; i < e[0]; ++i)
+      for (uint32_t j = 0; j < e[1]; ++j)
+        for (uint32_t l = 0; l < e[2]; ++l) {
+          std::array<int64_t, 3> at = {i, j, l}, from = at;
+          DmaElement element;
+          for (unsigned d = 0; d < 3; ++d) {
+            if (p.gather && d == 0) {
+              from[0] = p.indices[i];
+              element.row = i;
+              element.isPadding =
+                  from[0] < 0 || from[0] >= int64_t(p.far.extents[0]);
+            }
+            if (p.windows) {
+              from[d] += p.origin[d];
+              element.isPadding |= from[d] < 0 || from[d] >= p.size[d];
+            }
+          }
+          element.far = p.far.base, element.near = p.near.base;
+          for (unsigned d = 0; d < 3; ++d) {
+            element.far += uint64_t(from[d] * p.far.strides[d]) * job.farBytes;
+            element.near += uint64_t(at[d] * p.near.strides[d]) * job.nearBytes;
+          }
+          job.elements.push_back(element);
+        }
+    return job;
+  }
+
+  void push(unsigned i) {
+    const Plan &p = plans[i];
+    for (uint64_t pause = random.below(4) ? 0 : random.below(40); pause > 0;
+         --pause)
+      k.li(1, 0);
+    places.push_back(uint32_t(k.program.size()));
+    jobs[i].visible = k.program.size() + 1;
+    if (p.gather)
+      k.add(Opcode::LOADGATHER, {{isa::load_gather::dst, i * 3},
+                                 {isa::load_gather::src, i * 3 + 1},
+                                 {isa::load_gather::index, i * 3 + 2},
+                                 {isa::load_gather::pad, 1},
+                                 {isa::load_gather::convert, p.convert}});
+    else
+      k.add(Opcode::LOAD, {{isa::load::dst, i * 3},
+                           {isa::load::src, i * 3 + 1},
+                           {isa::load::pad, p.windows},
+                           {isa::load::convert, p.convert},
+                           {isa::load::transpose, p.transpose}});
+  }
+
+  Random random;
+  const bool withinCore;
+  unsigned count;
+  std::vector<Plan> plans;
+};
+
+void compare(bool withinCore, uint64_t seeds) {
+  uint64_t padded = 0, bursts = 0;
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    RandomLoads loads(seed, withinCore);
+    Machine m(loads.arch);
+    m.run(loads.k);
+    // Time counts from the cycle in which the first one is visible.
+    Span first = m.span(loads.places[0]);
+    uint64_t shift = loads.jobs[0].visible;
+    for (DmaJob &job : loads.jobs)
+      job.visible -= shift;
+    std::vector<Span> expected = tickLoads(loads.arch, {}, loads.jobs);
+    for (size_t i = 0; i < loads.jobs.size(); ++i) {
+      Span actual = m.span(loads.places[i]);
+      EXPECT_EQ(actual.begin - first.begin, expected[i].begin)
+          << "seed " << seed << ", " << i << ": "
+          << isa::print(loads.k.program[loads.places[i]]);
+      EXPECT_EQ(actual.end - first.begin, expected[i].end)
+          << "seed " << seed << ", " << i << ": "
+          << isa::print(loads.k.program[loads.places[i]]);
+      for (const DmaElement &e : loads.jobs[i].elements)
+        ++(e.isPadding ? padded : bursts);
+    }
+    if (testing::Test::HasFailure()) {
+      for (const isa::Descriptor &td : loads.k.descriptors)
+        ADD_FAILURE() << isa::print(td);
+      return;
+    }
+  }
+  EXPECT_GT(padded, bursts / 20);
+}
+
+} // namespace
+
+TEST(TickingDma, Loads) { compare(false, 400); }
+
+TEST(TickingDma, CopiesWithinTheCore) { compare(true, 400); }
+
+} // namespace tessera::sim::test
