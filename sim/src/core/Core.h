@@ -17,7 +17,6 @@
 #include "core/EngineAccount.h"
 #include "core/KernelImage.h"
 #include "core/Tensor.h"
-#include "core/Window.h"
 #include "kernel/EventQueue.h"
 #include "memory/Mmu.h"
 #include "tessera/sim/Device.h"
@@ -116,7 +115,7 @@ struct QueueEntry {
   isa::Reduce reduce = isa::Reduce::None;
   bool accumulate = false, posted = false;
   /// load, store: the window of src or dst; `pad` stands for `clip` too.
-  Window window;
+  isa::Window window;
   bool pad = false, convert = false, transpose = false;
   bool keepWeights = false; ///< mma: keep_b.
   RemoteSignal remote;

@@ -25,7 +25,7 @@ void Sequencer::reset() {
   position = 0;
   regs.fill(0);
   descriptors.fill(isa::Descriptor());
-  windows.fill(Window());
+  windows.fill(isa::Window());
   loops.clear();
   block = Block::Halted;
   haltCycle = never;
@@ -450,12 +450,12 @@ bool Sequencer::executeDescriptor(const Instruction &inst) {
     if (!constants[index])
       return fail(FaultCause::IllegalDescriptor, index);
     descriptors[to] = *constants[index];
-    windows[to] = Window();
+    windows[to] = isa::Window();
     return true;
   }
   auto from = size_t(inst.get(isa::td_add::src));
   isa::Descriptor td = descriptors[from];
-  Window window = windows[from];
+  isa::Window window = windows[from];
   if (inst.opcode == Opcode::TDADDI) {
     td.base += uint64_t(inst.get(isa::td_addi::imm));
   } else if (inst.opcode == Opcode::TDADD) {

@@ -87,7 +87,7 @@ private:
   uint32_t position = 0;
   std::array<uint64_t, isa::numScalarRegs> regs{};
   std::array<isa::Descriptor, isa::numDescRegs> descriptors{};
-  std::array<Window, isa::numDescRegs> windows{}; ///< Of `descriptors`.
+  std::array<isa::Window, isa::numDescRegs> windows{}; ///< Of `descriptors`.
   std::vector<Loop> loops;
   Cycle nextCycle = 0;
   Block block = Block::Halted;

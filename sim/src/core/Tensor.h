@@ -16,7 +16,7 @@
 
 #include "kernel/Serialize.h"
 #include "memory/PhysicalMemory.h"
-#include "tessera/ISA/Descriptor.h"
+#include "tessera/ISA/Window.h"
 
 namespace tessera::isa {
 template <typename A> void serialize(A &ar, Descriptor &td) {
@@ -27,6 +27,9 @@ template <typename A> void serialize(A &ar, Descriptor &td) {
       ar.fail();
       td = Descriptor();
     }
+}
+template <typename A> void serialize(A &ar, Window &window) {
+  tessera::sim::fields(ar, window.first, window.last);
 }
 } // namespace tessera::isa
 

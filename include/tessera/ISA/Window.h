@@ -10,23 +10,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_SIM_CORE_WINDOW_H
-#define TESSERA_SIM_CORE_WINDOW_H
+#ifndef TESSERA_ISA_WINDOW_H
+#define TESSERA_ISA_WINDOW_H
 
-#include "core/Tensor.h"
+#include "tessera/ISA/Descriptor.h"
+#include <algorithm>
 #include <limits>
 #include <optional>
 
-namespace tessera::sim {
+namespace tessera::isa {
 
 struct Window {
   /// Of each dimension the elements inside the tensor, [first, last); elements
   /// beyond the extent do not exist.
-  std::array<uint32_t, isa::maxRank> first{};
-  std::array<uint32_t, isa::maxRank> last = filled();
+  std::array<uint32_t, maxRank> first{};
+  std::array<uint32_t, maxRank> last = filled();
 
   /// No element of `td` is outside.
-  bool covers(const isa::Descriptor &td) const {
+  bool covers(const Descriptor &td) const {
     for (unsigned d = 0; d < td.rank; ++d)
       if (first[d] > 0 || last[d] < td.extents[d])
         return false;
@@ -50,7 +51,7 @@ struct Window {
   }
   /// The same part of any descriptor of these extents, not of i4 (whose odd
   /// elements no base can name); nothing if it is empty.
-  std::optional<isa::Descriptor> inside(isa::Descriptor td) const {
+  std::optional<Descriptor> inside(Descriptor td) const {
     uint64_t bits = bitWidth(td.format), offset = 0;
     for (unsigned d = 0; d < td.rank; ++d) {
       uint32_t end = std::min(last[d], td.extents[d]);
@@ -62,17 +63,16 @@ struct Window {
     td.base += offset * (bits / 8);
     return td;
   }
-  template <typename A> void serialize(A &ar) { fields(ar, first, last); }
 
 private:
   static constexpr uint32_t noLimit = std::numeric_limits<uint32_t>::max();
-  static constexpr std::array<uint32_t, isa::maxRank> filled() {
-    std::array<uint32_t, isa::maxRank> limits{};
+  static constexpr std::array<uint32_t, maxRank> filled() {
+    std::array<uint32_t, maxRank> limits{};
     limits.fill(noLimit);
     return limits;
   }
 };
 
-} // namespace tessera::sim
+} // namespace tessera::isa
 
-#endif // TESSERA_SIM_CORE_WINDOW_H
+#endif // TESSERA_ISA_WINDOW_H
