@@ -49,20 +49,19 @@ static LogicalResult verifyProgram(isa::KernelOp kernel,
       bytes = std::min<uint64_t>(
           bytes, cast<device::BufferType>(buffer.getType()).getBytes());
   }
-  bool dependsOnCore = llvm::any_of(program, [](const isa::Instruction &inst) {
-    return inst.opcode == isa::Opcode::COREID;
-  });
-  uint32_t cores = dependsOnCore ? options.numCores : 1;
-  for (uint32_t core = 0; core < cores; ++core) {
-    options.coreIndex = core;
-    auto result = checkProgram(program, descriptors, mapPrograms, options);
-    if (result.status.ok())
-      continue;
-    Operation *at =
-        result.instruction ? operations[*result.instruction] : kernel;
+  if (!dependsOnCore(program))
+    options.numCores = 1;
+  auto result = checkProgram(program, descriptors, mapPrograms, options);
+  Operation *at = result.instruction && *result.instruction < operations.size()
+                      ? operations[*result.instruction]
+                      : kernel;
+  if (!result.status.ok())
     return at->emitError("kernel '")
            << kernel.getSymName() << "': " << result.status.message();
-  }
+  if (!result.unproven.empty())
+    at->emitWarning("kernel '")
+        << kernel.getSymName()
+        << "': checked up to here only: " << result.unproven;
   return success();
 }
 

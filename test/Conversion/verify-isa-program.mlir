@@ -55,3 +55,30 @@ device.program @main inputs [#device.tensor<"x" : "f32", [15]>] outputs [] {
   device.dispatch @argument(%x) cores = [1, 1] nodes = [] : !device.buffer<60>
   device.return
 }
+
+// -----
+
+// The cores are checked together: each waits for the other one's signal.
+isa.kernel @cores args 0 {
+  isa.coreid rd = r0
+  isa.xori rd = r1, ra = r0, imm = 1
+  // expected-error @+1 {{kernel 'cores': core 0: deadlock: waits for s0 >= 1, which is 0 and that no earlier instruction signals}}
+  isa.wait queue = seq wait(s0 >= 1)
+  isa.signal.core queue = seq, core = r1, sem = 0, count = 1
+  isa.halt
+}
+device.program @main inputs [] outputs [] {
+  device.dispatch @cores() cores = [2, 1] nodes = [] :
+  device.return
+}
+
+// -----
+
+isa.kernel @unknown args 0 {
+  isa.lds rd = r0, ra = r1, imm = 0
+  // expected-warning @+1 {{kernel 'unknown': checked up to here only: a loop's count is not known}}
+  isa.loopr rd = r2, ra = r0 {
+    isa.li rd = r3, imm = 0
+  }
+  isa.halt
+}

@@ -58,17 +58,20 @@ def VerifyISAProgramPass : ArchPass<"verify-isa-program"> {
   let description = [{
     Executes each `isa.kernel` one instruction at a time, as the reference
     semantics say, without data: control flow, scalars, descriptors and
-    semaphores, once for each core of the largest dispatch. It is an error if a
-    wait needs a later signal (the program could hang), if a semaphore overflows,
-    has two waiting queues or is not 0 at the end, or if a descriptor reaches
-    beyond SPM, ACC or, where a dispatch tells its size, an argument's buffer.
-    Programs of more than `max-steps` instructions are checked up to there.
+    semaphores, on all cores of the largest dispatch together (on one, if they
+    cannot differ). It is an error if a wait needs a later signal of its own core
+    or the cores wait for one another (the program could hang), if a semaphore
+    overflows, has two waiting queues or is not 0 at the end, or if a descriptor
+    reaches beyond SPM, ACC or, where a dispatch tells its size, an argument's
+    buffer. A program that runs for more than `max-steps` instructions, or whose
+    loops and branches depend on what only the device knows, is checked up to
+    there, with a warning.
   }];
   let options = [
     Option<"arch", "arch", "std::string", "\"edge\"",
            "architecture: a preset, a path, or a file's text">,
     Option<"maxSteps", "max-steps", "uint64_t", "2000000",
-           "instructions after which a program counts as good">];
+           "instructions, of all cores together, after which the check gives up">];
 }
 
 def VerifyLoweredToISAPass : Pass<"verify-lowered-to-isa", "::mlir::ModuleOp"> {

@@ -1,4 +1,4 @@
-//===- ProgramCheck.h - Prove a core's program ----------------*- C++ -*-===//
+//===- ProgramCheck.h - Prove a dispatch's program ------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Executes a program's control flow, scalars, descriptors and semaphores, one
-// instruction at a time as the reference semantics say, without any data. What
-// it finds would be a fault or a hang on the device.
+// instruction at a time as the reference semantics say, without any data, on all
+// cores of a dispatch together. What it finds would be a fault or a hang on the
+// device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,25 +26,30 @@ namespace tessera {
 struct ProgramCheckOptions {
   uint64_t spmBytes = 0, accBytes = 0;
   uint32_t semaphores = 32;
-  uint32_t coreIndex = 0, numCores = 1;
+  uint32_t numCores = 1; ///< Of the dispatch, >= 1.
   /// Sizes of the buffers that the arguments point to; empty: not known, and
   /// global accesses are not checked.
   std::vector<uint64_t> argumentBytes;
-  uint64_t maxSteps = 5'000'000;
+  uint64_t maxSteps = 5'000'000; ///< Of all cores together.
 };
 
 struct ProgramCheckResult {
   Status status;
-  /// The instruction that `status` is about.
+  /// The instruction and the core that `status` or `unproven` is about.
   std::optional<size_t> instruction;
-  /// False if the program was still running after maxSteps instructions.
-  bool finished = true;
+  uint32_t core = 0;
+  /// Why the rest of the program was not looked at; empty if all of it was.
+  std::string unproven;
 };
 
 ProgramCheckResult checkProgram(std::span<const isa::Instruction> program,
                                 std::span<const isa::Descriptor> descriptors,
                                 std::span<const isa::MapProgram> mapPrograms,
                                 const ProgramCheckOptions &options);
+
+/// Whether the cores of a dispatch may do different things; otherwise one of
+/// them stands for all.
+bool dependsOnCore(std::span<const isa::Instruction> program);
 
 } // namespace tessera
 

@@ -153,16 +153,150 @@ TEST_F(ProgramCheckTest, LoopFromRegisterMayBeEmpty) {
       inst(Opcode::SUB, {1, 1, 0}), inst(Opcode::LOOPR, {2, 1, 1}),
       inst(Opcode::SIGNAL, {mx}, {}, {{0, 1}})};
   options.numCores = 2;
-  options.coreIndex = 1;
-  EXPECT_EQ(check(program), "");
-  options.coreIndex = 0;
-  EXPECT_EQ(check(program), "semaphore s0 is 1 at halt");
+  EXPECT_EQ(check(program), "core 0: semaphore s0 is 1 at halt");
+  EXPECT_EQ(result.core, 0u);
 }
 
 TEST_F(ProgramCheckTest, EndlessLoopIsGivenUp) {
   options.maxSteps = 1000;
   EXPECT_EQ(check({inst(Opcode::JUMP, {0})}), "");
-  EXPECT_FALSE(result.finished);
+  EXPECT_EQ(result.unproven, "it runs for more than 1000 instructions");
+  // A program of exactly as many is proven.
+  EXPECT_EQ(check({inst(Opcode::LOOP, {0, 998, 1}), inst(Opcode::LI, {1, 0})}),
+            "");
+  EXPECT_EQ(result.unproven, "");
+}
+
+TEST_F(ProgramCheckTest, WhatOnlyTheDeviceKnowsEndsTheProof) {
+  EXPECT_EQ(check({inst(Opcode::LDS, {1, 0, 0}), inst(Opcode::LOOPR, {2, 1, 1}),
+                   inst(Opcode::LI, {3, 0})}),
+            "");
+  EXPECT_EQ(result.unproven, "a loop's count is not known");
+  EXPECT_EQ(result.instruction, 1u);
+  EXPECT_EQ(check({inst(Opcode::LDARG, {1, 0}), inst(Opcode::BEQ, {1, 2, 1})}),
+            "");
+  EXPECT_EQ(result.unproven, "a branch's condition is not known");
+}
+
+TEST_F(ProgramCheckTest, CoresSignalEachOther) {
+  // Core 0 signals s0 of core 1 and waits for s1, which core 1 signals back.
+  auto program = [](int64_t answer) {
+    return std::vector<Instruction>{
+        inst(Opcode::COREID, {0}),
+        inst(Opcode::LI, {1, 1}),
+        inst(Opcode::BEQ, {0, 1, 5}), // core 1 goes to its own part
+        inst(Opcode::LI, {2, 1}),
+        inst(Opcode::SIGNALCORE, {mx, 2, 0, 1}),
+        inst(Opcode::WAIT, {vx}, {{1, 1}}),
+        inst(Opcode::JUMP, {4}),
+        inst(Opcode::WAIT, {vx}, {{0, 1}}),
+        inst(Opcode::LI, {2, 0}),
+        inst(Opcode::SIGNALCORE, {mx, 2, 1, answer})};
+  };
+  options.numCores = 2;
+  EXPECT_EQ(check(program(1)), "");
+  EXPECT_EQ(result.unproven, "");
+  EXPECT_EQ(check(program(2)), "core 0: semaphore s1 is 1 at halt");
+  // Nobody signals core 1.
+  std::vector<Instruction> lost = program(1);
+  lost[4] = inst(Opcode::MARK, {0});
+  EXPECT_THAT(check(lost),
+              HasSubstr("core 0: deadlock: waits for s1 >= 1, which is 0"));
+  EXPECT_EQ(result.instruction, 5u);
+  // One core alone has nobody to signal.
+  options.numCores = 1;
+  EXPECT_EQ(check(program(1)), "signals core 1 of a dispatch of 1");
+}
+
+TEST_F(ProgramCheckTest, BarriersNeedAllCores) {
+  options.numCores = 3;
+  EXPECT_EQ(check({inst(Opcode::BARRIER), inst(Opcode::BARRIER)}), "");
+  // Core 0 leaves out the barrier.
+  EXPECT_EQ(check({inst(Opcode::COREID, {0}), inst(Opcode::BEQ, {0, 1, 2}),
+                   inst(Opcode::BARRIER)}),
+            "core 1: deadlock: at a barrier to which a core that has halted "
+            "does not come");
+}
+
+TEST_F(ProgramCheckTest, SignalToACoreThatHasHalted) {
+  options.numCores = 2;
+  // Core 0 halts; core 1 signals it.
+  EXPECT_EQ(check({inst(Opcode::COREID, {0}), inst(Opcode::BEQ, {0, 1, 2}),
+                   inst(Opcode::SIGNALCORE, {mx, 1, 0, 1})}),
+            "core 1: core 0 is signalled after its halt");
+}
+
+TEST_F(ProgramCheckTest, ExtentsFromArguments) {
+  // A descriptor that fits at its constant's extent fits at every length.
+  std::vector<Instruction> program{
+      inst(Opcode::TDLOAD, {0, 0}), inst(Opcode::LDARG, {1, 0}),
+      inst(Opcode::TDEXTENT, {0, 0, 1, 0}), inst(Opcode::FILL, {0, 0})};
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Spm, 256)}), "");
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Spm, 257)}),
+            "t0 reaches bytes 0 to 1027 of SPM, which has 1024");
+  program[1] = inst(Opcode::LI, {1, 300});
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Spm, 256)}),
+            "sets extent 0 to 300; accepted: 1 to 256");
+  program[1] = inst(Opcode::LI, {1, 1});
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Spm, 257)}), "");
+  program[2] = inst(Opcode::TDEXTENT, {0, 0, 1, 1});
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Spm, 256)}),
+            "dimension 1 of a descriptor of rank 1");
+}
+
+TEST_F(ProgramCheckTest, StridesFromRegisters) {
+  std::vector<Instruction> program{
+      inst(Opcode::TDLOAD, {0, 0}), inst(Opcode::LI, {1, 8}),
+      inst(Opcode::TDSTRIDE, {0, 0, 1, 0}), inst(Opcode::FILL, {0, 0})};
+  // 32 elements at a distance of 8: the last at byte 31 * 32.
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Spm, 32)}), "");
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Spm, 33)}),
+            "t0 reaches bytes 0 to 1027 of SPM, which has 1024");
+  program[1] = inst(Opcode::LDARG, {1, 0}); // not known
+  EXPECT_EQ(check(program, {descriptor(isa::Space::Spm, 33)}), "");
+}
+
+TEST_F(ProgramCheckTest, WindowsTouchOnlyWhatIsInside) {
+  // 16 elements from 4 before the start of the argument's 1024.
+  std::vector<Instruction> program{inst(Opcode::TDLOAD, {0, 0}),
+                                   inst(Opcode::TDLOAD, {1, 1}),
+                                   inst(Opcode::LDARG, {0, 0}),
+                                   inst(Opcode::TDADD, {0, 0, 0}),
+                                   inst(Opcode::LI, {1, -4}),
+                                   inst(Opcode::LI, {2, 1024}),
+                                   inst(Opcode::TDWINDOW, {0, 0, 1, 2, 0, 1}),
+                                   inst(Opcode::LOAD, {1, 0, 1, 0, 0})};
+  std::vector<isa::Descriptor> descriptors{descriptor(isa::Space::Global, 16),
+                                           descriptor(isa::Space::Spm, 16)};
+  EXPECT_EQ(check(program, descriptors), "");
+  program.back() = inst(Opcode::LOAD, {1, 0, 0, 0, 0});
+  EXPECT_EQ(check(program, descriptors), "t0 has elements outside its window");
+  program.back() = inst(Opcode::LOAD, {1, 0, 1, 0, 0});
+  program[5] = inst(Opcode::LI, {2, 5000}); // the argument is smaller
+  program[4] = inst(Opcode::LI, {1, 1010});
+  EXPECT_EQ(check(program, descriptors),
+            "t0 reaches bytes 4040 to 4103 of argument 0, which has 4096");
+  program[6] = inst(Opcode::TDWINDOW, {0, 0, 1, 2, 0, 0});
+  EXPECT_EQ(check(program, descriptors),
+            "a window with the step 0 over the stride 1 of f32 elements");
+}
+
+TEST_F(ProgramCheckTest, GatherChecksTableAndIndices) {
+  std::vector<Instruction> program{
+      inst(Opcode::TDLOAD, {0, 0}),   inst(Opcode::TDLOAD, {1, 1}),
+      inst(Opcode::TDLOAD, {2, 2}),   inst(Opcode::LDARG, {0, 0}),
+      inst(Opcode::TDADD, {1, 1, 0}), inst(Opcode::LOADGATHER, {0, 1, 2})};
+  std::vector<isa::Descriptor> descriptors{
+      descriptor(isa::Space::Spm, 4), descriptor(isa::Space::Global, 1024),
+      descriptor(isa::Space::Spm, 4, 1008)};
+  EXPECT_EQ(check(program, descriptors), "");
+  descriptors[1].extents[0] = 1025;
+  EXPECT_EQ(check(program, descriptors),
+            "t1 reaches bytes 0 to 4099 of argument 0, which has 4096");
+  descriptors[1].extents[0] = 4;
+  descriptors[2].base = 1012;
+  EXPECT_EQ(check(program, descriptors),
+            "t2 reaches bytes 1012 to 1027 of SPM, which has 1024");
 }
 
 TEST_F(ProgramCheckTest, DivisionByZero) {

@@ -1,0 +1,480 @@
+//===- CheckedCore.cpp - One core of a checked program --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckedCore.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace tessera;
+using isa::Instruction;
+using isa::Opcode;
+using Value = CheckedValue;
+
+static Status fault(std::string what) {
+  return {StatusCode::FailedPrecondition, std::move(what)};
+}
+
+static Value sum(Value a, Value b) {
+  if (!a.isKnown || !b.isKnown || (a.argument >= 0 && b.argument >= 0))
+    return Value::unknown();
+  return {int64_t(uint64_t(a.number) + uint64_t(b.number)),
+          std::max(a.argument, b.argument)};
+}
+
+Result<CheckedCore::Step> CheckedCore::step() {
+  if (position >= program.size())
+    return fault("the program runs past its last instruction");
+  const Instruction &inst = program[position];
+  if (inst.opcode == Opcode::BARRIER && options.numCores > 1)
+    return Step::Barrier;
+  Result<bool> taken = takeWaits(inst);
+  if (!taken)
+    return taken.status();
+  if (!*taken)
+    return Step::Waits;
+  TESSERA_RETURN_IF_ERROR(execute(inst));
+  if (!reason.empty())
+    return Step::Unknown;
+  return isHalted ? Step::Halted : Step::Done;
+}
+
+Status CheckedCore::execute(const Instruction &inst) {
+  switch (inst.opcode) {
+  case Opcode::HALT:
+    isHalted = true;
+    return Status::success();
+  case Opcode::TRAP:
+    return fault("trap");
+  case Opcode::LOOP:
+    return enterLoop(inst.get(isa::loop::count), inst.get(isa::loop::length),
+                     inst.get(isa::loop::rd));
+  case Opcode::LOOPR: {
+    Value count = regs[inst.get(isa::loopr::ra)];
+    if (!count.isNumber())
+      return giveUp("a loop's count is not known");
+    return enterLoop(count.number, inst.get(isa::loopr::length),
+                     inst.get(isa::loopr::rd));
+  }
+  case Opcode::SIGNALCORE:
+    TESSERA_RETURN_IF_ERROR(signalCore(inst));
+    break;
+  default:
+    if (inst.info().group == isa::InstGroup::Scalar)
+      TESSERA_RETURN_IF_ERROR(scalar(inst));
+    else
+      TESSERA_RETURN_IF_ERROR(checkOperands(inst));
+  }
+  if (!reason.empty())
+    return Status::success();
+  TESSERA_RETURN_IF_ERROR(addSignals(inst));
+  if (!isa::branchOffset(inst))
+    ++position;
+  endIterations();
+  return Status::success();
+}
+
+/// Bodies of nested loops may end at the same instruction.
+void CheckedCore::endIterations() {
+  while (!loops.empty() && position == loops.back().last + 1) {
+    Loop &loop = loops.back();
+    if (++loop.index < loop.count) {
+      regs[loop.reg] = {loop.index};
+      position = loop.first;
+      break;
+    }
+    loops.pop_back();
+  }
+}
+
+Status CheckedCore::enterLoop(int64_t count, uint64_t length, unsigned index) {
+  if (length == 0 || position + length >= program.size())
+    return fault("the loop's body leaves the program");
+  if (loops.size() == isa::maxLoopDepth)
+    return fault(
+        fmt::format("loops are nested more than {} deep", isa::maxLoopDepth));
+  size_t first = position + 1, last = position + length;
+  if (!loops.empty() && last > loops.back().last)
+    return fault("the loop's body leaves the loop around it");
+  if (count > 0) {
+    loops.push_back({first, last, 0, count, index});
+    regs[index] = {0};
+    position = first;
+    return Status::success();
+  }
+  position = last + 1; // As if the last iteration had just ended.
+  endIterations();
+  return Status::success();
+}
+
+Status CheckedCore::branch(const Instruction &inst, bool isTaken) {
+  position = isTaken ? position + *isa::branchOffset(inst) : position + 1;
+  return Status::success();
+}
+
+Status CheckedCore::scalar(const Instruction &inst) {
+  auto a = [&] { return regs[inst.get(1)]; };
+  auto b = [&] { return regs[inst.get(2)]; };
+  auto set = [&](Value value) {
+    regs[inst.get(0)] = value;
+    return Status::success();
+  };
+  /// Only plain numbers have a known result.
+  auto binary = [&](auto compute) {
+    if (!a().isNumber() || !b().isNumber())
+      return set(Value::unknown());
+    return set({int64_t(compute(uint64_t(a().number), uint64_t(b().number)))});
+  };
+  auto immediate = [&](auto compute) {
+    if (!a().isNumber())
+      return set(Value::unknown());
+    return set({int64_t(compute(uint64_t(a().number), uint64_t(inst.get(2))))});
+  };
+  auto compare = [&](auto isTaken) -> Status {
+    Value x = regs[inst.get(0)], y = regs[inst.get(1)];
+    if (!x.isNumber() || !y.isNumber())
+      return giveUp("a branch's condition is not known");
+    return branch(inst, isTaken(x.number, y.number));
+  };
+  auto divide = [&](auto compute) -> Status {
+    if (b().isNumber() && b().number == 0)
+      return fault("division by zero");
+    return binary(compute);
+  };
+  switch (inst.opcode) {
+  case Opcode::MARK:
+    return Status::success();
+  case Opcode::LI:
+    return set({inst.get(1)});
+  case Opcode::ADD:
+    return set(sum(a(), b()));
+  case Opcode::ADDI:
+    return set(sum(a(), {inst.get(2)}));
+  case Opcode::SUB:
+    return binary([](uint64_t x, uint64_t y) { return x - y; });
+  case Opcode::MUL:
+    return binary([](uint64_t x, uint64_t y) { return x * y; });
+  case Opcode::AND:
+    return binary([](uint64_t x, uint64_t y) { return x & y; });
+  case Opcode::OR:
+    return binary([](uint64_t x, uint64_t y) { return x | y; });
+  case Opcode::XOR:
+    return binary([](uint64_t x, uint64_t y) { return x ^ y; });
+  case Opcode::SHL:
+    return binary([](uint64_t x, uint64_t y) { return x << (y % 64); });
+  case Opcode::SHR:
+    return binary([](uint64_t x, uint64_t y) { return x >> (y % 64); });
+  case Opcode::SLT:
+    return binary(
+        [](uint64_t x, uint64_t y) { return int64_t(x) < int64_t(y); });
+  case Opcode::MIN:
+    return binary([](uint64_t x, uint64_t y) {
+      return std::min(int64_t(x), int64_t(y));
+    });
+  case Opcode::MAX:
+    return binary([](uint64_t x, uint64_t y) {
+      return std::max(int64_t(x), int64_t(y));
+    });
+  case Opcode::DIVU:
+    return divide([](uint64_t x, uint64_t y) { return x / y; });
+  case Opcode::REMU:
+    return divide([](uint64_t x, uint64_t y) { return x % y; });
+  case Opcode::MULI:
+    return immediate([](uint64_t x, uint64_t y) { return x * y; });
+  case Opcode::ANDI:
+    return immediate([](uint64_t x, uint64_t y) { return x & y; });
+  case Opcode::XORI:
+    return immediate([](uint64_t x, uint64_t y) { return x ^ y; });
+  case Opcode::JUMP:
+    return branch(inst, true);
+  case Opcode::BEQ:
+    return compare([](int64_t x, int64_t y) { return x == y; });
+  case Opcode::BNE:
+    return compare([](int64_t x, int64_t y) { return x != y; });
+  case Opcode::BLT:
+    return compare([](int64_t x, int64_t y) { return x < y; });
+  case Opcode::BGE:
+    return compare([](int64_t x, int64_t y) { return x >= y; });
+  case Opcode::LDARG:
+    if (!options.argumentBytes.empty() &&
+        uint64_t(inst.get(1)) >= options.argumentBytes.size())
+      return fault(fmt::format("argument {} does not exist", inst.get(1)));
+    return set({0, int32_t(inst.get(1))});
+  case Opcode::LDS:
+    return set(Value::unknown());
+  case Opcode::COREID:
+    return set({int64_t(index)});
+  case Opcode::NUMCORES:
+    return set({int64_t(options.numCores)});
+  case Opcode::TDLOAD: {
+    if (uint64_t(inst.get(1)) >= descriptors.size())
+      return fault(fmt::format("descriptor {} does not exist", inst.get(1)));
+    const isa::Descriptor &td = descriptors[inst.get(1)];
+    CheckedDescriptor loaded;
+    loaded.descriptor = td;
+    loaded.base = {int64_t(td.base)};
+    loaded.isSet = true;
+    tds[inst.get(0)] = loaded;
+    return Status::success();
+  }
+  case Opcode::TDADD:
+  case Opcode::TDADDI:
+  case Opcode::TDEXTENT:
+  case Opcode::TDSTRIDE:
+  case Opcode::TDWINDOW:
+    return changeDescriptor(inst);
+  default:
+    return fault(
+        fmt::format("'{}' is not known to the check", inst.info().mnemonic));
+  }
+}
+
+Status CheckedCore::changeDescriptor(const Instruction &inst) {
+  CheckedDescriptor td = tds[inst.get(isa::td_add::src)];
+  auto finish = [&] {
+    tds[inst.get(isa::td_add::td)] = td;
+    return Status::success();
+  };
+  if (inst.opcode == Opcode::TDADDI) {
+    td.base = sum(td.base, {inst.get(isa::td_addi::imm)});
+    return finish();
+  }
+  Value value = regs[inst.get(isa::td_add::ra)];
+  if (inst.opcode == Opcode::TDADD) {
+    td.base = sum(td.base, value);
+    return finish();
+  }
+  bool isWindow = inst.opcode == Opcode::TDWINDOW;
+  auto dim = unsigned(inst.get(isWindow ? unsigned(isa::td_window::dim)
+                                        : unsigned(isa::td_extent::dim)));
+  isa::Descriptor &shape = td.descriptor;
+  if (dim >= shape.rank)
+    return fault(fmt::format("dimension {} of a descriptor of rank {}", dim,
+                             shape.rank));
+  td.window.forget(dim);
+  if (inst.opcode == Opcode::TDEXTENT) {
+    // An extent that is not known is at most what it was.
+    if (!value.isNumber())
+      return finish();
+    if (value.number < 1 || value.number > int64_t(shape.extents[dim]))
+      return fault(fmt::format("sets extent {} to {}; accepted: 1 to {}", dim,
+                               value.number, shape.extents[dim]));
+    shape.extents[dim] = uint32_t(value.number);
+    return finish();
+  }
+  if (!isWindow) {
+    td.isLoose |= !value.isNumber();
+    if (value.isNumber())
+      shape.strides[dim] = value.number;
+    return finish();
+  }
+  int64_t step = inst.get(isa::td_window::step);
+  if (step == 0 || shape.strides[dim] % step != 0 ||
+      shape.format == NumericFormat::I4)
+    return fault(fmt::format("a window with the step {} over the stride {} of "
+                             "{} elements",
+                             step, shape.strides[dim],
+                             formatName(shape.format)));
+  Value size = regs[inst.get(isa::td_window::rb)];
+  if (!value.isNumber() || !size.isNumber()) {
+    td.isLoose = true;
+    return finish();
+  }
+  uint64_t bytes = uint64_t(value.number) *
+                   uint64_t(shape.strides[dim] / step) *
+                   (bitWidth(shape.format) / 8);
+  td.base = sum(td.base, {int64_t(bytes)});
+  td.window.place(dim, shape.extents[dim], value.number, size.number,
+                  uint32_t(step));
+  return finish();
+}
+
+Result<bool> CheckedCore::takeWaits(const Instruction &inst) {
+  bool there = true;
+  for (const isa::SemaphoreStep &wait : inst.waits) {
+    if (wait.count == 0)
+      continue;
+    if (wait.sem >= options.semaphores)
+      return fault(fmt::format("semaphore s{} does not exist", wait.sem));
+    Semaphore &semaphore = semaphores[wait.sem];
+    if (semaphore.waiter && *semaphore.waiter != inst.queue())
+      return fault(fmt::format("two queues wait on semaphore s{}", wait.sem));
+    semaphore.waiter = inst.queue();
+    there &= semaphore.value >= wait.count;
+  }
+  if (there)
+    for (const isa::SemaphoreStep &wait : inst.waits)
+      if (wait.count != 0)
+        semaphores[wait.sem].value -= wait.count;
+  return there;
+}
+
+std::string CheckedCore::explainWait() const {
+  if (position < program.size())
+    for (const isa::SemaphoreStep &wait : program[position].waits)
+      if (wait.count != 0 && semaphores[wait.sem].value < wait.count)
+        return fmt::format("waits for s{} >= {}, which is {} and that no "
+                           "earlier instruction signals",
+                           wait.sem, wait.count, semaphores[wait.sem].value);
+  return "waits";
+}
+
+Status CheckedCore::add(uint32_t sem, uint32_t count) {
+  if (sem >= options.semaphores)
+    return fault(fmt::format("semaphore s{} does not exist", sem));
+  semaphores[sem].value += count;
+  if (semaphores[sem].value > UINT16_MAX)
+    return fault(fmt::format("semaphore s{} overflows", sem));
+  return Status::success();
+}
+
+Status CheckedCore::addSignals(const Instruction &inst) {
+  for (const isa::SemaphoreStep &signal : inst.signals)
+    if (signal.count != 0)
+      TESSERA_RETURN_IF_ERROR(add(signal.sem, signal.count));
+  return Status::success();
+}
+
+Status CheckedCore::signalCore(const Instruction &inst) {
+  Value core = regs[inst.get(isa::signal_core::core)];
+  if (!core.isNumber())
+    return giveUp("the core of a 'signal.core' is not known");
+  CheckedMessage sent;
+  sent.core = uint64_t(core.number);
+  sent.sem = uint32_t(inst.get(isa::signal_core::sem));
+  sent.count = uint32_t(inst.get(isa::signal_core::count));
+  if (sent.core >= options.numCores)
+    return fault(fmt::format("signals core {} of a dispatch of {}", core.number,
+                             options.numCores));
+  if (sent.sem >= options.semaphores)
+    return fault(fmt::format("semaphore s{} does not exist", sent.sem));
+  if (sent.count == 0)
+    return fault(fmt::format("signals s{} with the count 0", sent.sem));
+  message = sent;
+  return Status::success();
+}
+
+Status CheckedCore::receive(const CheckedMessage &received) {
+  if (isHalted)
+    return fault(fmt::format("core {} is signalled after its halt", index));
+  return add(received.sem, received.count);
+}
+
+Status CheckedCore::checkSemaphoresLeft() const {
+  for (size_t i = 0; i < semaphores.size(); ++i)
+    if (semaphores[i].value != 0)
+      return fault(
+          fmt::format("semaphore s{} is {} at halt", i, semaphores[i].value));
+  return Status::success();
+}
+
+/// Whether a map with this program uses the descriptor field; unused ones are
+/// 0.
+static bool isOperandOf(const isa::MapProgram &program, unsigned field) {
+  switch (field) {
+  case isa::map::in0:
+    return program.inputs > 0;
+  case isa::map::in1:
+    return program.inputs > 1;
+  case isa::map::in2:
+    return program.inputs > 2;
+  case isa::map::in3:
+    return program.inputs > 3;
+  case isa::map::out1:
+    return program.outputs > 1;
+  default:
+    return true;
+  }
+}
+
+Status CheckedCore::checkOperands(const Instruction &inst) {
+  if (inst.info().group == isa::InstGroup::Sync)
+    return Status::success();
+  const isa::MapProgram *mapProgram = nullptr;
+  if (inst.opcode == Opcode::MAP) {
+    if (uint64_t(inst.get(isa::map::program)) >= mapPrograms.size())
+      return fault(fmt::format("map program {} does not exist",
+                               inst.get(isa::map::program)));
+    mapProgram = &mapPrograms[inst.get(isa::map::program)];
+  }
+  std::span<const isa::FieldInfo> fields = inst.info().fields;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].kind != isa::OperandKind::DescReg)
+      continue;
+    if (inst.opcode == Opcode::MAP && !isOperandOf(*mapProgram, i))
+      continue;
+    TESSERA_RETURN_IF_ERROR(checkOperand(inst, i));
+  }
+  return Status::success();
+}
+
+/// The field that names the descriptor whose elements outside a window the
+/// instruction knows how to treat.
+static std::optional<unsigned> windowedField(const Instruction &inst) {
+  if (inst.opcode == Opcode::LOAD && inst.get(isa::load::pad))
+    return isa::load::src;
+  if (inst.opcode == Opcode::STORE && inst.get(isa::store::clip))
+    return isa::store::dst;
+  return std::nullopt;
+}
+
+Status CheckedCore::checkOperand(const Instruction &inst, unsigned field) {
+  auto reg = unsigned(inst.get(field));
+  const CheckedDescriptor &td = tds[reg];
+  if (!td.isSet)
+    return fault(fmt::format("descriptor register t{} is not set", reg));
+  if (td.window.covers(td.descriptor))
+    return checkBounds(td, reg);
+  if (windowedField(inst) != field)
+    return fault(fmt::format("t{} has elements outside its window", reg));
+  // Only what is inside is touched.
+  isa::Descriptor shape = td.descriptor;
+  shape.base = 0;
+  std::optional<isa::Descriptor> inside = td.window.inside(shape);
+  if (!inside)
+    return Status::success();
+  CheckedDescriptor rest = td;
+  rest.base = sum(td.base, {int64_t(inside->base)});
+  rest.descriptor = *inside;
+  return checkBounds(rest, reg);
+}
+
+Status CheckedCore::checkBounds(const CheckedDescriptor &td, unsigned reg) {
+  if (td.isLoose)
+    return Status::success();
+  isa::Descriptor::Range range = td.descriptor.byteRange();
+  uint64_t bytes = 0;
+  std::string memory;
+  switch (td.descriptor.space) {
+  case isa::Space::Spm:
+    bytes = options.spmBytes;
+    memory = "SPM";
+    break;
+  case isa::Space::Acc:
+    bytes = options.accBytes;
+    memory = "ACC";
+    break;
+  case isa::Space::Global:
+    if (!td.base.isKnown || options.argumentBytes.empty())
+      return Status::success();
+    if (td.base.argument < 0)
+      return fault(
+          fmt::format("t{} is a global descriptor without an address", reg));
+    bytes = options.argumentBytes[td.base.argument];
+    memory = fmt::format("argument {}", td.base.argument);
+    break;
+  }
+  if (!td.base.isKnown)
+    return Status::success();
+  if (td.descriptor.space != isa::Space::Global && td.base.argument >= 0)
+    return fault(
+        fmt::format("t{} uses an argument's address in {}", reg, memory));
+  int64_t low = td.base.number + range.low, high = td.base.number + range.high;
+  if (low < 0 || uint64_t(high) > bytes)
+    return fault(fmt::format("t{} reaches bytes {} to {} of {}, which has {}",
+                             reg, low, high - 1, memory, bytes));
+  return Status::success();
+}
