@@ -441,8 +441,11 @@ TransferFault commitTransfer(Core &core, const Transfer &t) {
 ByteInterval localSource(const Core &core, const QueueEntry &entry) {
   ByteInterval interval;
   const Descriptor &td = entry.operands[1];
-  bool reads = entry.opcode == Opcode::LOAD && td.space != Space::Global;
-  if (!reads || !localInterval(td, core.localBytes(td.space), interval))
+  if (entry.opcode != Opcode::LOAD || td.space != Space::Spm)
+    return {};
+  // A window's own bounds may reach beyond the memory.
+  std::optional<Descriptor> inside = entry.window.inside(td);
+  if (!inside || !localInterval(*inside, core.localBytes(td.space), interval))
     return {};
   return interval;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "core/Sequencer.h"
 #include "cp/CommandProcessor.h"
 #include "tessera/Support/Bytes.h"
 #include <algorithm>
@@ -65,7 +66,8 @@ void CommandProcessor::handle(const Event &event) {
     const auto &d = std::get<isa::DispatchPacket>(slot->packet.body);
     for (uint32_t core : rectangle(d))
       if (cores[core]->running())
-        return fault(q, id, FaultCause::Watchdog, d.budget, core);
+        return fault(q, id, FaultCause::Watchdog, d.budget, core,
+                     cores[core]->scalarUnit().pc());
     return;
   }
   case TimestampWritten: {
