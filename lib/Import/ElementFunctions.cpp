@@ -17,8 +17,12 @@ using namespace tessera;
 using namespace tessera::onnx;
 using B = ImplicitLocOpBuilder;
 
-static bool isSigned(int32_t type) { return type == Int8 || type == Int32; }
-static bool isInteger(int32_t type) { return isSigned(type) || type == Uint8; }
+static bool isSigned(int32_t type) {
+  return type == Int8 || type == Int4 || type == Int32 || type == Int64;
+}
+static bool isInteger(int32_t type) {
+  return isSigned(type) || type == Uint8 || type == Uint4;
+}
 
 static Value add(B &b, Value x, Value y) {
   return arith::AddFOp::create(b, x, y);
@@ -381,9 +385,9 @@ Value tessera::onnx::buildCast(B &b, Value x, int32_t from, int32_t to) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, zero);
   }
   if (fromFloat) {
-    x = arith::FPToSIOp::create(b, b.getI32Type(),
-                                convertFloat(b, x, b.getF32Type()));
-    return target.isInteger(32)
+    Type integer = target.isInteger(64) ? target : b.getI32Type();
+    x = arith::FPToSIOp::create(b, integer, convertFloat(b, x, b.getF32Type()));
+    return target == integer
                ? x
                : arith::TruncIOp::create(b, target, x).getResult();
   }

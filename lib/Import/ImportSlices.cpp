@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConstantMath.h"
+#include "IndexBuilders.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -287,6 +288,33 @@ Status tessera::onnx::importSplit(NodeImport &node) {
 
 //===-- Gather ------------------------------------------------------------===//
 
+/// By indices that the model computes.
+static Status gatherComputed(NodeImport &node, ArrayRef<int64_t> shape,
+                             int64_t axis) {
+  TESSERA_ASSIGN_OR_RETURN(Value table, node.storedInput(0));
+  TESSERA_ASSIGN_OR_RETURN(Value positions,
+                           positionsInput(node, 1, shape[axis]));
+  ArrayRef<int64_t> own = shapeOf(positions);
+  SmallVector<int64_t> result(shape.take_front(axis));
+  llvm::append_range(result, own);
+  llvm::append_range(result, shape.drop_front(axis + 1));
+  TESSERA_RETURN_IF_ERROR(checkShape(result));
+  ImplicitLocOpBuilder &b = node.b;
+  int64_t indexRank = own.size(), rank = shape.size();
+  SmallVector<AffineExpr> at;
+  for (int64_t i = 0; i < indexRank; ++i)
+    at.push_back(b.getAffineDimExpr(axis + i));
+  AffineMap map = AffineMap::get(result.size(), 0, at, b.getContext());
+  SmallVector<Coordinate> coordinates;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    coordinates.push_back(dim < axis    ? Coordinate{-1, dim}
+                          : dim == axis ? Coordinate{0, 0}
+                                        : Coordinate{-1, dim + indexRank - 1});
+  node.setResult(0, buildRead(b, table, result, positions, map, coordinates),
+                 node.inputType(0));
+  return Status::success();
+}
+
 Status tessera::onnx::importGather(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> shape, node.inputShape(0));
   int64_t rank = shape.size();
@@ -294,8 +322,7 @@ Status tessera::onnx::importGather(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(axis, node.axis(axis, rank, rank - 1));
   const Tensor *indices = node.constantInput(1);
   if (!indices)
-    return {StatusCode::Unsupported,
-            "gathers by computed indices; accepted are constant ones"};
+    return gatherComputed(node, shape, axis);
   TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> positions,
                            node.integerInput(1));
   for (int64_t &position : positions) {

@@ -7,6 +7,7 @@
 
 #include "MlirImport.h"
 #include "BooleanBoundary.h"
+#include "WideBoundary.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "mlir/Conversion/TosaToArith/TosaToArith.h"
 #include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
@@ -258,6 +259,7 @@ Status tessera::normalizeMlir(ModuleOp module, const ImportOptions &options) {
   TESSERA_RETURN_IF_ERROR(lowerTosa(module));
   TESSERA_RETURN_IF_ERROR(checkContents(module));
   storeBooleansAsBytes(entry);
+  storeIntegersAsPairs(entry);
   return Status::success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NodeImport.h"
+#include "ConstantMath.h"
 #include "TensorBuilders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -34,8 +35,13 @@ Type tessera::onnx::storedType(MLIRContext *context, int32_t elementType) {
   case Int8:
   case Uint8:
     return builder.getI8Type();
+  case Int4:
+  case Uint4:
+    return builder.getI8Type();
   case Int32:
     return builder.getI32Type();
+  case Int64:
+    return builder.getI64Type();
   case Bool:
     return builder.getI1Type();
   default:
@@ -67,15 +73,22 @@ Value GraphValues::buildConstant(const Tensor &tensor, StringRef name) {
   return arith::ConstantOp::create(constants, loc, type, value);
 }
 
+GraphValue &GraphValues::operator[](const std::string &name) {
+  for (GraphValues *values = this; values; values = values->outer)
+    if (auto found = values->byName.find(name); found != values->byName.end())
+      return found->second;
+  return byName[name];
+}
+
 tessera::Result<Value> GraphValues::materialize(const std::string &name) {
-  GraphValue &entry = byName[name];
+  GraphValue &entry = (*this)[name];
   if (entry.value)
     return entry.value;
   if (!entry.constant ||
       !storedType(constants.getContext(), entry.constant->elementType))
     return NodeImport::error(fmt::format(
         "'{}' has elements of type {}; accepted are float, float16, bfloat16, "
-        "int8, uint8, int32 and bool",
+        "int8, uint8, int32, int64 and bool",
         name,
         entry.constant ? elementTypeName(entry.constant->elementType)
                        : "unknown"));
@@ -98,7 +111,7 @@ tessera::Result<Value> NodeImport::storedInput(size_t index) {
 int32_t NodeImport::inputType(size_t index) const {
   if (!hasInput(index))
     return Undefined;
-  const GraphValue &entry = values.byName[node.inputs[index]];
+  const GraphValue &entry = values[node.inputs[index]];
   return entry.constant ? entry.constant->elementType : entry.elementType;
 }
 
@@ -123,7 +136,7 @@ tessera::Result<Value> NodeImport::input(size_t index) {
 const Tensor *NodeImport::constantInput(size_t index) const {
   if (!hasInput(index))
     return nullptr;
-  return values.byName[node.inputs[index]].constant.get();
+  return values[node.inputs[index]].constant.get();
 }
 
 tessera::Result<std::vector<int64_t>> NodeImport::integerInput(size_t index) {
@@ -244,23 +257,24 @@ void NodeImport::setResult(size_t index, Value value) {
 }
 
 void NodeImport::setResult(size_t index, Value value, int32_t elementType) {
-  GraphValue &entry = values.byName[node.outputs[index]];
+  GraphValue &entry = values.define(node.outputs[index]);
   entry.value = value;
   entry.elementType = elementType;
 }
 
 void NodeImport::setConstant(size_t index, Tensor tensor) {
-  GraphValue &entry = values.byName[node.outputs[index]];
+  GraphValue &entry = values.define(node.outputs[index]);
   entry.elementType = tensor.elementType;
   entry.constant = std::make_shared<const Tensor>(std::move(tensor));
 }
 
 void NodeImport::forwardInput() {
-  values.byName[node.outputs[0]] = values.byName[node.inputs[0]];
+  GraphValue input = values[node.inputs[0]];
+  values.define(node.outputs[0]) = input;
 }
 
 void NodeImport::reshapeResult(size_t index, ArrayRef<int64_t> shape) {
-  GraphValue &entry = values.byName[node.outputs[index]];
+  GraphValue &entry = values[node.outputs[index]];
   if (entry.constant) {
     Tensor reshaped = *entry.constant;
     reshaped.shape.assign(shape.begin(), shape.end());
@@ -268,4 +282,190 @@ void NodeImport::reshapeResult(size_t index, ArrayRef<int64_t> shape) {
     return;
   }
   entry.value = buildReshape(b, entry.value, shape);
+}
+
+//===-- Operators made of others ------------------------------------------===//
+
+onnx::Attribute tessera::onnx::attributeOf(int64_t value) {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::Int;
+  attribute.intValue = value;
+  return attribute;
+}
+
+onnx::Attribute tessera::onnx::attributeOf(float value) {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::Float;
+  attribute.floatValue = value;
+  return attribute;
+}
+
+onnx::Attribute tessera::onnx::attributeOf(std::string value) {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::String;
+  attribute.stringValue = std::move(value);
+  return attribute;
+}
+
+onnx::Attribute tessera::onnx::attributeOf(std::vector<int64_t> values) {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::Ints;
+  attribute.ints = std::move(values);
+  return attribute;
+}
+
+std::string NodeImport::nameOf(GraphValue value) {
+  // No file has such a name: names of the graph and of its parts are not
+  // shared.
+  std::string name = fmt::format("{}\n{}", node.displayName(), made++);
+  values.define(name) = std::move(value);
+  return name;
+}
+
+std::string NodeImport::constant(Tensor tensor) {
+  GraphValue value;
+  value.elementType = tensor.elementType;
+  value.constant = std::make_shared<const Tensor>(std::move(tensor));
+  return nameOf(std::move(value));
+}
+
+std::string NodeImport::constant(ArrayRef<int64_t> integers) {
+  int64_t count = integers.size();
+  return constant(tensorOf(Int64, count, integers));
+}
+
+tessera::Result<std::vector<std::string>>
+NodeImport::expand(StringRef opType, std::vector<std::string> inputs,
+                   NewAttributes attributes, size_t outputs) {
+  // The version that all expansions are written for.
+  static const std::map<std::string, int64_t> opsets{{"", 21}};
+  std::vector<Node> nodes(1);
+  Node &made = nodes.front();
+  made.name = node.displayName();
+  made.opType = opType.str();
+  made.inputs = std::move(inputs);
+  made.attributes = std::move(attributes);
+  for (size_t i = 0; i < outputs; ++i)
+    made.outputs.push_back(nameOf({}));
+  ImportScope inner{scope.model, opsets, scope.depth + 1};
+  Status problem = Status::success();
+  bool good = importNodes(nodes, {}, inner, values, b,
+                          [&](const Node &, const Status &status) {
+                            if (problem.ok())
+                              problem = status;
+                          });
+  if (!good)
+    return problem.withContext(opType.str());
+  return made.outputs;
+}
+
+tessera::Result<std::string> NodeImport::emit(StringRef opType,
+                                              std::vector<std::string> inputs,
+                                              NewAttributes attributes) {
+  TESSERA_ASSIGN_OR_RETURN(
+      std::vector<std::string> outputs,
+      expand(opType, std::move(inputs), std::move(attributes)));
+  return outputs.front();
+}
+
+void NodeImport::forward(size_t index, const std::string &name) {
+  GraphValue value = values[name];
+  values.define(node.outputs[index]) = std::move(value);
+}
+
+tessera::Result<std::vector<int64_t>>
+NodeImport::shapeOfName(const std::string &name) {
+  const GraphValue &entry = values[name];
+  if (entry.constant)
+    return std::vector<int64_t>(entry.constant->shape.begin(),
+                                entry.constant->shape.end());
+  TESSERA_ASSIGN_OR_RETURN(Value value, values.materialize(name));
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  return std::vector<int64_t>(shape.begin(), shape.end());
+}
+
+tessera::Result<const Graph *> NodeImport::graphAttribute(StringRef name) {
+  TESSERA_ASSIGN_OR_RETURN(const onnx::Attribute *found,
+                           find(name, onnx::Attribute::Kind::Graph));
+  if (!found)
+    return error(fmt::format("has no attribute '{}'", name.str()));
+  return found->graphValue.get();
+}
+
+/// Of graphs and calls inside of each other; a function may call itself.
+static constexpr unsigned maxDepth = 32;
+
+Status NodeImport::importBody(const Function &function,
+                              llvm::function_ref<Node(const Node &)> resolve) {
+  if (scope.depth >= maxDepth)
+    return error(
+        fmt::format("nests graphs and calls deeper than {}", maxDepth));
+  // Nothing around the function is visible inside of it.
+  GraphValues inner(values.constantBuilder());
+  for (size_t i = 0; i < function.inputs.size(); ++i)
+    if (hasInput(i))
+      inner.define(function.inputs[i]) = values[node.inputs[i]];
+  std::vector<Node> nodes;
+  for (const Node &original : function.nodes) {
+    nodes.push_back(resolve(original));
+    // An operand that the caller omits is omitted inside as well.
+    for (std::string &input : nodes.back().inputs)
+      if (auto found = llvm::find(function.inputs, input);
+          found != function.inputs.end() &&
+          !hasInput(found - function.inputs.begin()))
+        input.clear();
+  }
+  ImportScope innerScope{scope.model, function.opsets, scope.depth + 1};
+  std::set<std::string> results(function.outputs.begin(),
+                                function.outputs.end());
+  Status problem = Status::success();
+  bool good =
+      importNodes(nodes, results, innerScope, inner, b,
+                  [&](const Node &at, const Status &status) {
+                    if (problem.ok())
+                      problem = status.withContext(fmt::format(
+                          "node '{}' ({})", at.displayName(), at.opType));
+                  });
+  if (!good)
+    return problem;
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (hasOutput(i))
+      values.define(node.outputs[i]) = inner[function.outputs[i]];
+  return Status::success();
+}
+
+tessera::Result<std::vector<GraphValue>>
+NodeImport::importGraph(const Graph &graph, ArrayRef<GraphValue> inputs) {
+  if (scope.depth >= maxDepth)
+    return error(
+        fmt::format("nests graphs and calls deeper than {}", maxDepth));
+  if (inputs.size() != graph.inputs.size())
+    return error(fmt::format("has a graph with {} inputs; accepted are {} here",
+                             graph.inputs.size(), inputs.size()));
+  GraphValues inner(values.constantBuilder(), &values);
+  for (const auto &[name, tensor] : graph.initializers) {
+    GraphValue &value = inner.define(name);
+    value.elementType = tensor.elementType;
+    value.constant = std::make_shared<const Tensor>(tensor);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inner.define(graph.inputs[i].name) = inputs[i];
+  ImportScope innerScope{scope.model, scope.opsets, scope.depth + 1};
+  Status problem = Status::success();
+  std::set<std::string> results;
+  for (const ValueInfo &output : graph.outputs)
+    results.insert(output.name);
+  bool good =
+      importNodes(graph.nodes, results, innerScope, inner, b,
+                  [&](const Node &at, const Status &status) {
+                    if (problem.ok())
+                      problem = status.withContext(fmt::format(
+                          "node '{}' ({})", at.displayName(), at.opType));
+                  });
+  if (!good)
+    return problem;
+  std::vector<GraphValue> outputs;
+  for (const ValueInfo &output : graph.outputs)
+    outputs.push_back(inner[output.name]);
+  return outputs;
 }

@@ -21,10 +21,12 @@
 #include "tessera/Import/OnnxModel.h"
 #include "tessera/Support/Status.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,28 +47,59 @@ struct GraphValue {
 /// type are only known as constants.
 mlir::Type storedType(mlir::MLIRContext *context, int32_t elementType);
 
-/// The values of a graph by name, and where its constants are built.
+/// The values of a graph by name, and where its constants are built. The values
+/// of an inner graph also show those around it.
 class GraphValues {
 public:
-  GraphValues(mlir::OpBuilder constants) : constants(constants) {}
-  std::map<std::string, GraphValue> byName;
+  GraphValues(mlir::OpBuilder constants, GraphValues *outer = nullptr)
+      : constants(constants), outer(outer) {}
+  /// The value that `name` stands for; a new one if there is none.
+  GraphValue &operator[](const std::string &name);
+  /// A new value of this graph, whatever is around it.
+  GraphValue &define(const std::string &name) { return byName[name] = {}; }
   /// The value of `name`, built if it is still only a constant.
   Result<mlir::Value> materialize(const std::string &name);
   /// A constant operation at the start of the function.
   mlir::Value buildConstant(const Tensor &tensor, llvm::StringRef name);
+  mlir::OpBuilder constantBuilder() const { return constants; }
 
 private:
+  std::map<std::string, GraphValue> byName;
   mlir::OpBuilder constants;
+  GraphValues *outer;
 };
+
+/// What stays the same for all nodes of a model or a function.
+struct ImportScope {
+  const Model &model;
+  /// Operator set versions by domain.
+  const std::map<std::string, int64_t> &opsets;
+  unsigned depth = 0; ///< Of calls and graphs.
+};
+
+/// The nodes of a graph with the given results, one after the other. Problems
+/// go to `report`; false if there was one.
+bool importNodes(llvm::ArrayRef<Node> nodes,
+                 const std::set<std::string> &results, const ImportScope &scope,
+                 GraphValues &values, mlir::OpBuilder &builder,
+                 llvm::function_ref<void(const Node &, const Status &)> report);
+
+/// Attributes of a node that an import function makes.
+using NewAttributes = std::map<std::string, Attribute>;
+Attribute attributeOf(int64_t value);
+Attribute attributeOf(float value);
+Attribute attributeOf(std::string value);
+Attribute attributeOf(std::vector<int64_t> values);
 
 class NodeImport {
 public:
-  NodeImport(const Node &node, int64_t opset, GraphValues &values,
-             mlir::ImplicitLocOpBuilder &builder)
-      : node(node), opset(opset), b(builder), values(values) {}
+  NodeImport(const Node &node, int64_t opset, const ImportScope &scope,
+             GraphValues &values, mlir::ImplicitLocOpBuilder &builder)
+      : node(node), opset(opset), scope(scope), b(builder), values(values) {}
 
   const Node &node;
   const int64_t opset; ///< Of the standard operators.
+  const ImportScope &scope;
   mlir::ImplicitLocOpBuilder &b;
 
   static Status error(std::string what) {
@@ -123,9 +156,44 @@ public:
   /// A result that is set already, in another shape with as many elements.
   void reshapeResult(size_t index, llvm::ArrayRef<int64_t> shape);
 
+  //===-- Operators made of others ----------------------------------------===//
+  /// Imports a node of an operator as the newest version known defines it.
+  /// Gives the names of its outputs, for further nodes.
+  Result<std::vector<std::string>> expand(llvm::StringRef opType,
+                                          std::vector<std::string> inputs,
+                                          NewAttributes attributes = {},
+                                          size_t outputs = 1);
+  /// The name of its only output.
+  Result<std::string> emit(llvm::StringRef opType,
+                           std::vector<std::string> inputs,
+                           NewAttributes attributes = {});
+  /// A constant operation.
+  mlir::Value buildConstant(const Tensor &tensor) {
+    return values.buildConstant(tensor, node.displayName());
+  }
+  /// A name for a constant.
+  std::string constant(Tensor tensor);
+  std::string constant(llvm::ArrayRef<int64_t> integers);
+  /// Makes result `index` what `name` stands for.
+  void forward(size_t index, const std::string &name);
+  /// The value that `name` stands for.
+  GraphValue &lookup(const std::string &name) { return values[name]; }
+  Result<std::vector<int64_t>> shapeOfName(const std::string &name);
+  /// The graph that an attribute holds.
+  Result<const Graph *> graphAttribute(llvm::StringRef name);
+  /// Imports a graph whose inputs are the given values. Gives its outputs.
+  Result<std::vector<GraphValue>>
+  importGraph(const Graph &graph, llvm::ArrayRef<GraphValue> inputs);
+  /// Imports a function's body as this node, each of its nodes after `resolve`.
+  Status importBody(const Function &function,
+                    llvm::function_ref<Node(const Node &)> resolve);
+  /// A name for a value.
+  std::string nameOf(GraphValue value);
+
 private:
   GraphValues &values;
   int32_t narrowType = Undefined; ///< Of operands that were widened.
+  size_t made = 0;                ///< Names.
   const Attribute *find(llvm::StringRef name) const;
   Result<const Attribute *> find(llvm::StringRef name, Attribute::Kind kind);
 };
@@ -146,6 +214,27 @@ const Operator *findOperator(llvm::StringRef name);
 std::string knownOperators();
 
 // The import functions, by file.
+// ImportControlFlow.cpp
+Status importIf(NodeImport &node);
+Status importLoop(NodeImport &node);
+Status importScan(NodeImport &node);
+/// A node whose operator the model defines.
+Status importCall(NodeImport &node, const Function &function);
+// ImportRecurrent.cpp
+Status importRecurrent(NodeImport &node);
+// ImportAttention.cpp
+Status importAttention(NodeImport &node);
+Status importRotaryEmbedding(NodeImport &node);
+// ImportEinsum.cpp
+Status importEinsum(NodeImport &node);
+// ImportIndexing.cpp
+Status importGatherElements(NodeImport &node);
+Status importGatherND(NodeImport &node);
+Status importScatter(NodeImport &node);
+Status importOneHot(NodeImport &node);
+// ImportRanking.cpp
+Status importArgExtreme(NodeImport &node);
+Status importTopK(NodeImport &node);
 // ImportConvolution.cpp
 Status importConv(NodeImport &node);
 // ImportConvTranspose.cpp

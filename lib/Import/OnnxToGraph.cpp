@@ -16,6 +16,7 @@
 #include "BooleanBoundary.h"
 #include "NodeImport.h"
 #include "ShapeInputs.h"
+#include "WideBoundary.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -35,7 +36,7 @@ static Status invalid(std::string message) {
 // The versions of the standard operators whose meaning is known.
 static constexpr int64_t minOpset = 7, maxOpset = 28;
 
-static tessera::Result<int64_t> readOpset(const Model &model) {
+static Status checkOpset(const Model &model) {
   auto found = model.opsets.find("");
   if (found == model.opsets.end())
     return invalid("names no version of the standard operators");
@@ -43,53 +44,6 @@ static tessera::Result<int64_t> readOpset(const Model &model) {
     return invalid(fmt::format("uses version {} of the standard operators; "
                                "accepted are {} to {}",
                                found->second, minOpset, maxOpset));
-  return found->second;
-}
-
-/// The values that some node or the model's user reads.
-static std::set<std::string> valuesInUse(const Model &model) {
-  std::set<std::string> used;
-  for (const Node &node : model.nodes)
-    used.insert(node.inputs.begin(), node.inputs.end());
-  for (const ValueInfo &output : model.outputs)
-    used.insert(output.name);
-  return used;
-}
-
-/// Whether the node is one that the importer knows, in form.
-static Status checkNode(const Node &node, const std::set<std::string> &used) {
-  if (!node.domain.empty())
-    return invalid(fmt::format("an operator of the domain '{}'; accepted are "
-                               "standard operators",
-                               node.domain));
-  const Operator *op = findOperator(node.opType);
-  if (!op)
-    return {StatusCode::Unsupported,
-            fmt::format("unknown operator; accepted are {}", knownOperators())};
-  size_t inputs = node.inputs.size();
-  while (inputs > 0 && node.inputs[inputs - 1].empty())
-    --inputs;
-  if (inputs < op->minInputs || inputs > op->maxInputs)
-    return invalid(op->minInputs == op->maxInputs
-                       ? fmt::format("has {} operands; accepted are {}", inputs,
-                                     op->minInputs)
-                       : fmt::format("has {} operands; accepted are {} to {}",
-                                     inputs, op->minInputs, op->maxInputs));
-  for (size_t i = 0; i < node.outputs.size(); ++i)
-    if (i >= op->maxOutputs && used.count(node.outputs[i]))
-      return {
-          StatusCode::Unsupported,
-          fmt::format("output {} ('{}') cannot be computed; accepted are {}", i,
-                      node.outputs[i], op->maxOutputs)};
-  if (node.outputs.empty() || node.outputs[0].empty())
-    return invalid("has no output");
-  llvm::SmallVector<StringRef> accepted;
-  op->attributes.split(accepted, ' ', -1, /*KeepEmpty=*/false);
-  for (const auto &[name, attribute] : node.attributes)
-    if (!llvm::is_contained(accepted, name))
-      return invalid(
-          fmt::format("attribute '{}' is unknown; accepted are {}", name,
-                      accepted.empty() ? "none" : llvm::join(accepted, ", ")));
   return Status::success();
 }
 
@@ -100,7 +54,7 @@ public:
   void add(const ValueInfo &input) {
     lines.push_back(fmt::format(
         "input '{}': has elements of type {}; accepted are float, float16, "
-        "bfloat16, int8, uint8, int32 and bool",
+        "bfloat16, int8, uint8, int32, int64 and bool",
         input.name, elementTypeName(input.elementType)));
   }
   void add(const Node &node, const Status &status) {
@@ -136,35 +90,6 @@ private:
 };
 } // namespace
 
-static void importNodes(const Model &model, int64_t opset, GraphValues &values,
-                        OpBuilder &builder, Problems &problems) {
-  std::set<std::string> used = valuesInUse(model);
-  used.erase(""); // An omitted operand.
-  for (const Node &node : model.nodes) {
-    auto fail = [&](const Status &status) {
-      problems.add(node, status);
-      for (const std::string &output : node.outputs)
-        values.byName[output].missing = true;
-    };
-    if (Status status = checkNode(node, used); !status.ok()) {
-      fail(status);
-      continue;
-    }
-    if (llvm::any_of(node.inputs, [&](const std::string &name) {
-          return !name.empty() && values.byName[name].missing;
-        })) {
-      for (const std::string &output : node.outputs)
-        values.byName[output].missing = true;
-      continue;
-    }
-    ImplicitLocOpBuilder b(
-        NameLoc::get(builder.getStringAttr(node.displayName())), builder);
-    NodeImport import(node, opset, values, b);
-    if (Status status = findOperator(node.opType)->import(import); !status.ok())
-      fail(status);
-  }
-}
-
 /// Verifies the module and turns diagnostics into a Status: what the importer
 /// builds must be valid, so this is an error of ours.
 /// A result that is not what the file declares it to be means a damaged file or
@@ -190,12 +115,13 @@ static Status checkDeclaration(const ValueInfo &output, Value value,
     return Status::success();
   std::string declared;
   for (const Dimension &dim : *output.shape)
-    declared += (declared.empty() ? "" : ", ") +
-                (dim.size ? std::to_string(*dim.size)
-                          : dim.symbol.empty() ? "?" : dim.symbol);
-  return invalid(fmt::format(
-      "output '{}': is declared as [{}], the graph gives [{}]", output.name,
-      declared, fmt::join(shape, ", ")));
+    declared +=
+        (declared.empty() ? "" : ", ") + (dim.size ? std::to_string(*dim.size)
+                                          : dim.symbol.empty() ? "?"
+                                                               : dim.symbol);
+  return invalid(
+      fmt::format("output '{}': is declared as [{}], the graph gives [{}]",
+                  output.name, declared, fmt::join(shape, ", ")));
 }
 
 static Status verifyModule(ModuleOp module) {
@@ -214,7 +140,7 @@ static Status verifyModule(ModuleOp module) {
 tessera::Result<OwningOpRef<ModuleOp>>
 tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
                               const ImportOptions &options) {
-  TESSERA_ASSIGN_OR_RETURN(int64_t opset, readOpset(model));
+  TESSERA_RETURN_IF_ERROR(checkOpset(model));
   TESSERA_ASSIGN_OR_RETURN(std::vector<SmallVector<int64_t>> shapes,
                            bindInputShapes(model, options));
 
@@ -244,12 +170,12 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
 
   GraphValues values(builder);
   for (const auto &[name, tensor] : model.initializers)
-    values.byName[name].constant = std::make_shared<const Tensor>(tensor);
+    values[name].constant = std::make_shared<const Tensor>(tensor);
   Problems problems;
   std::set<std::string> deciding = inputsThatDecideShapes(model);
   for (size_t i = 0; i < model.inputs.size(); ++i) {
     const ValueInfo &input = model.inputs[i];
-    GraphValue &entry = values.byName[input.name];
+    GraphValue &entry = values[input.name];
     entry.elementType = input.elementType;
     if (deciding.count(input.name))
       entry.constant = givenValue(input, i, shapes[i], options);
@@ -261,7 +187,14 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
       entry.missing = true;
     }
   }
-  importNodes(model, opset, values, builder, problems);
+  ImportScope scope{model, model.opsets};
+  std::set<std::string> outputs;
+  for (const ValueInfo &output : model.outputs)
+    outputs.insert(output.name);
+  importNodes(model.nodes, outputs, scope, values, builder,
+              [&](const Node &node, const Status &status) {
+                problems.add(node, status);
+              });
   TESSERA_RETURN_IF_ERROR(problems.status());
 
   SmallVector<Value> results;
@@ -271,7 +204,7 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
     if (!value.ok())
       return value.status().withContext("output");
     results.push_back(*value);
-    resultTypes.push_back(values.byName[output.name].elementType);
+    resultTypes.push_back(values[output.name].elementType);
     TESSERA_RETURN_IF_ERROR(
         checkDeclaration(output, *value, resultTypes.back()));
   }
@@ -297,6 +230,7 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
     function.setResultAttr(i, graph::typeAttrName, type(resultTypes[i]));
   }
   storeBooleansAsBytes(function);
+  storeIntegersAsPairs(function);
   TESSERA_RETURN_IF_ERROR(verifyModule(*module));
   return module;
 }

@@ -29,21 +29,35 @@ static uint32_t decidingOperands(llvm::StringRef op) {
       .Default(0);
 }
 
-std::set<std::string>
-tessera::onnx::inputsThatDecideShapes(const Model &model) {
+/// Adds the values that decide shapes in the nodes to `deciding`, which holds
+/// those that do so after them.
+static void addDeciding(const std::vector<Node> &nodes,
+                        std::set<std::string> &deciding) {
   // Backwards from the operands: nodes come after those that they depend on.
-  std::set<std::string> deciding;
-  for (const Node &node : llvm::reverse(model.nodes)) {
+  for (const Node &node : llvm::reverse(nodes)) {
     uint32_t mask = decidingOperands(node.opType);
     bool decides = llvm::any_of(node.outputs, [&](const std::string &name) {
       return deciding.count(name) != 0;
     });
+    for (const auto &[name, attribute] : node.attributes)
+      if (attribute.graphValue) {
+        if (decides)
+          for (const ValueInfo &output : attribute.graphValue->outputs)
+            deciding.insert(output.name);
+        addDeciding(attribute.graphValue->nodes, deciding);
+      }
     // A shape is known whatever the elements are.
     decides &= node.opType != "Shape" && node.opType != "Size";
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (decides || (i < 32 && mask >> i & 1))
         deciding.insert(node.inputs[i]);
   }
+}
+
+std::set<std::string>
+tessera::onnx::inputsThatDecideShapes(const Model &model) {
+  std::set<std::string> deciding;
+  addDeciding(model.nodes, deciding);
   std::set<std::string> inputs;
   for (const ValueInfo &input : model.inputs)
     if (deciding.count(input.name))

@@ -166,9 +166,12 @@ private:
       std::string element = typeName(cast<ShapedType>(type).getElementType());
       if (auto given = dyn_cast_or_null<TypeAttr>(get(graph::typeAttrName)))
         element = typeName(given.getValue());
+      // 64-bit integers are pairs of words in memory, in a last dimension.
+      ArrayRef<int64_t> shape = cast<ShapedType>(type).getShape();
+      if (element == "i64" && getElementTypeOrSelf(type).isInteger(32))
+        shape = shape.drop_back();
       tensors.push_back(
-          device::TensorAttr::get(entry.getContext(), name, element,
-                                  cast<ShapedType>(type).getShape()));
+          device::TensorAttr::get(entry.getContext(), name, element, shape));
     }
     return builder.getArrayAttr(tensors);
   }

@@ -14,6 +14,9 @@ using namespace mlir;
 
 void tessera::addFormDispatchesPasses(OpPassManager &manager) {
   OpPassManager &function = manager.nest<func::FuncOp>();
+  function.addPass(createLowerArgReductionsPass());
+  function.addPass(createNarrowIntegersPass());
+  function.addPass(createLowerIndexingPass());
   function.addPass(createNormalizePass());
   function.addPass(createFormDispatchesPass());
   function.addPass(createVerifyLoweredToGraphPass());

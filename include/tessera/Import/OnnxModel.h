@@ -48,6 +48,12 @@ enum ElementType : int32_t {
   Uint32 = 12,
   Uint64 = 13,
   BFloat16 = 16,
+  Float8E4M3FN = 17,
+  Float8E4M3FNUZ = 18,
+  Float8E5M2 = 19,
+  Float8E5M2FNUZ = 20,
+  Uint4 = 21, ///< Held as one byte each, as is the next.
+  Int4 = 22,
 };
 
 /// The specification's name, e.g. "float"; "type 99" for an unknown number.
@@ -55,7 +61,8 @@ std::string elementTypeName(int32_t type);
 /// As TensorSignature::type spells it, e.g. "f32", "i64", "bool"; else the
 /// name.
 std::string signatureTypeName(int32_t type);
-/// Bytes of one element; 0 for strings, packed and unknown types.
+/// Bytes of one element of a Tensor; 0 for strings and unknown types. Elements
+/// of four bits, which a file packs, have a byte each.
 uint64_t elementBytes(int32_t type);
 
 /// A dimension: a size, or the name of a symbolic one, or neither.
@@ -88,6 +95,8 @@ struct Tensor {
   std::optional<std::vector<float>> floats() const;
 };
 
+struct Graph;
+
 struct Attribute {
   enum class Kind : uint8_t {
     Float,
@@ -97,14 +106,18 @@ struct Attribute {
     Floats,
     Ints,
     Strings,
-    /// A graph, a sparse tensor or a type, alone or in a list: without content.
+    Graph,
+    /// In a function's body: an attribute of the node that calls it.
+    Reference,
+    /// A sparse tensor or a type, or a list of graphs: without content.
     Other,
   };
   Kind kind = Kind::Other;
   float floatValue = 0;
   int64_t intValue = 0;
-  std::string stringValue;
+  std::string stringValue; ///< Of a reference: the attribute's name.
   Tensor tensorValue;
+  std::shared_ptr<const Graph> graphValue;
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string> strings;
@@ -120,20 +133,37 @@ struct Node {
   std::vector<std::string> inputs;  ///< Empty name: an omitted optional input.
   std::vector<std::string> outputs; ///< Empty name: an output nobody reads.
   std::map<std::string, Attribute> attributes;
+  /// What its graphs read from around the node.
+  std::vector<std::string> captured;
   /// The node's name, or else its first output's.
   const std::string &displayName() const;
 };
 
-struct Model {
-  int64_t irVersion = 0;
-  std::string producer;
-  /// Operator set versions by domain; the standard domain is "".
-  std::map<std::string, int64_t> opsets;
+/// A model's graph, or that of a node's attribute, which may also read what is
+/// defined around the node.
+struct Graph {
   std::string graphName;
   std::vector<Node> nodes;       ///< Each after the nodes that it depends on.
   std::vector<ValueInfo> inputs; ///< Without those that have an initializer.
   std::vector<ValueInfo> outputs;
   std::map<std::string, Tensor> initializers;
+};
+
+/// An operator that the model defines by a body.
+struct Function {
+  std::vector<std::string> inputs, outputs;
+  std::vector<std::string> attributes; ///< Names; all of them optional.
+  std::vector<Node> nodes;
+  std::map<std::string, int64_t> opsets;
+};
+
+struct Model : Graph {
+  int64_t irVersion = 0;
+  std::string producer;
+  /// Operator set versions by domain; the standard domain is "".
+  std::map<std::string, int64_t> opsets;
+  /// By domain and name.
+  std::map<std::pair<std::string, std::string>, Function> functions;
 };
 
 /// Parses a file's bytes. `name` starts every error; `directory` is where

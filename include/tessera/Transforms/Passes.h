@@ -8,7 +8,9 @@
 // The passes from a graph of upstream operations to tile kernels and their
 // device program; Passes.td says what each does. Their order:
 //
-//   tessera-normalize, tessera-form-dispatches      (--emit=graph shows this)
+//   tessera-lower-arg-reductions, tessera-narrow-integers,
+//   tessera-lower-indexing, tessera-normalize, tessera-form-dispatches
+//                                                   (--emit=graph shows this)
 //   tessera-tile-dispatches, tessera-bufferize-dispatches,
 //   tessera-convert-to-tile, tessera-split-cores, verify-lowered-to-tile
 //                                                   (--emit=tile shows this)

@@ -10,6 +10,54 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerArgReductionsPass : Pass<"tessera-lower-arg-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Take reductions to a value and its index apart";
+  let description = [{
+    A `linalg.generic` that finds a largest or smallest element together with its
+    index along a reduced dimension becomes a reduction of the elements, a
+    reduction of the indices at which that value stands (the first of them), and
+    a choice between them and the initial values.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def NarrowIntegersPass : Pass<"tessera-narrow-integers", "::mlir::func::FuncOp"> {
+  let summary = "64-bit integers in 32-bit lanes";
+  let description = [{
+    A tensor of i64 becomes a tensor of i32 where its values are proved to fit,
+    else a pair of such tensors: the low and the high halves. Values are bounded
+    by intervals that start from constants, loop extents and narrower integers.
+    Arithmetic on pairs is exact modulo 2^64; what has no such form is an error
+    at its operation.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def LowerIndexingPass : Pass<"tessera-lower-indexing", "::mlir::func::FuncOp"> {
+  let summary = "Loop indices and reads at computed positions";
+  let description = [{
+    What a body computes from the index of one loop (`linalg.index`) becomes a
+    table that it reads; other index arithmetic becomes arithmetic on i32.
+
+    A read at a computed position (`tensor.extract`) becomes an input. Positions
+    that follow from one loop's index alone are slices of the tensor. Others are
+    computed by an operation of their own, and a reduction over the tensor's
+    dimension finds the element whose position is the wanted one:
+
+    ```mlir
+    %r = linalg.generic … ins(%indices) { %i = arith.index_cast %in
+                                          %e = tensor.extract %table[%i] … }
+    ```
+    becomes, in words, `r[n] = sum over v of (indices[n] == v ? table[v] : 0)`,
+    on the bits of the elements: exact for every value. A position outside of
+    the tensor finds 0.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NormalizePass : Pass<"tessera-normalize", "::mlir::func::FuncOp"> {
   let summary = "Bring a graph into the few forms that dispatches are made of";
   let description = [{

@@ -43,12 +43,12 @@ static constexpr ElementTypeRow elementTypes[] = {
     {14, "complex64", "complex64", 8},
     {15, "complex128", "complex128", 16},
     {BFloat16, "bfloat16", "bf16", 2},
-    {17, "float8e4m3fn", "f8E4M3FN", 1},
-    {18, "float8e4m3fnuz", "f8E4M3FNUZ", 1},
-    {19, "float8e5m2", "f8E5M2", 1},
-    {20, "float8e5m2fnuz", "f8E5M2FNUZ", 1},
-    {21, "uint4", "u4", 0},
-    {22, "int4", "i4", 0},
+    {Float8E4M3FN, "float8e4m3fn", "f8E4M3FN", 1},
+    {Float8E4M3FNUZ, "float8e4m3fnuz", "f8E4M3FNUZ", 1},
+    {Float8E5M2, "float8e5m2", "f8E5M2", 1},
+    {Float8E5M2FNUZ, "float8e5m2fnuz", "f8E5M2FNUZ", 1},
+    {Uint4, "uint4", "u4", 1},
+    {Int4, "int4", "i4", 1},
 };
 
 static const ElementTypeRow *findElementType(int32_t type) {
@@ -89,8 +89,12 @@ std::string_view tessera::onnx::attributeKindName(Attribute::Kind kind) {
     return "a list of integers";
   case Attribute::Kind::Strings:
     return "a list of strings";
+  case Attribute::Kind::Graph:
+    return "a graph";
+  case Attribute::Kind::Reference:
+    return "an attribute of the function";
   case Attribute::Kind::Other:
-    return "a graph, sparse tensor or type";
+    return "a sparse tensor, a type or a list of graphs";
   }
   return "unknown";
 }
@@ -131,12 +135,37 @@ static std::vector<double> toNumbers(const Tensor &tensor) {
 static double halfToNumber(uint16_t bits) {
   int exponent = bits >> 10 & 31;
   double magnitude =
-      exponent == 31
-          ? (bits & 1023 ? std::numeric_limits<double>::quiet_NaN()
-                         : std::numeric_limits<double>::infinity())
+      exponent == 31  ? (bits & 1023 ? std::numeric_limits<double>::quiet_NaN()
+                                     : std::numeric_limits<double>::infinity())
       : exponent == 0 ? std::ldexp(bits & 1023, -24)
                       : std::ldexp((bits & 1023) | 1024, exponent - 25);
   return bits >> 15 ? -magnitude : magnitude;
+}
+
+/// The value of a number of eight bits, of which `mantissaBits` are fraction.
+/// Types with `unsignedZero` have one NaN, in the place of -0.
+static double byteToNumber(uint8_t bits, int mantissaBits, bool unsignedZero) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  int exponentBits = 7 - mantissaBits;
+  int bias = (1 << (exponentBits - 1)) - (unsignedZero ? 0 : 1);
+  int exponent = (bits & 127) >> mantissaBits;
+  int fraction = bits & ((1 << mantissaBits) - 1);
+  if (unsignedZero) {
+    if (bits == 0x80)
+      return nan;
+  } else if (mantissaBits == 3) {
+    if ((bits & 127) == 127) // No infinities, one NaN.
+      return nan;
+  } else if (exponent == (1 << exponentBits) - 1) {
+    double magnitude =
+        fraction != 0 ? nan : std::numeric_limits<double>::infinity();
+    return bits >> 7 ? -magnitude : magnitude;
+  }
+  double magnitude = exponent == 0
+                         ? std::ldexp(fraction, 1 - bias - mantissaBits)
+                         : std::ldexp(fraction | 1 << mantissaBits,
+                                      exponent - bias - mantissaBits);
+  return bits >> 7 ? -magnitude : magnitude;
 }
 
 std::optional<std::vector<double>> Tensor::numbers() const {
@@ -146,9 +175,11 @@ std::optional<std::vector<double>> Tensor::numbers() const {
   case Double:
     return toNumbers<double>(*this);
   case Uint8:
+  case Uint4:
   case Bool:
     return toNumbers<uint8_t>(*this);
   case Int8:
+  case Int4:
     return toNumbers<int8_t>(*this);
   case Uint16:
     return toNumbers<uint16_t>(*this);
@@ -170,6 +201,18 @@ std::optional<std::vector<double>> Tensor::numbers() const {
           elementType == Float16
               ? halfToNumber(static_cast<uint16_t>(bits))
               : std::bit_cast<float>(static_cast<uint32_t>(bits) << 16));
+    return result;
+  }
+  case Float8E4M3FN:
+  case Float8E4M3FNUZ:
+  case Float8E5M2:
+  case Float8E5M2FNUZ: {
+    bool wide = elementType == Float8E5M2 || elementType == Float8E5M2FNUZ;
+    std::vector<double> result;
+    for (double bits : toNumbers<uint8_t>(*this))
+      result.push_back(byteToNumber(static_cast<uint8_t>(bits), wide ? 2 : 3,
+                                    elementType == Float8E4M3FNUZ ||
+                                        elementType == Float8E5M2FNUZ));
     return result;
   }
   default:

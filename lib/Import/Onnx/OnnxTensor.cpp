@@ -92,6 +92,17 @@ static std::string packTypedList(const ::onnx::TensorProto &proto) {
   }
 }
 
+/// Each half byte, the low one first, as a byte.
+static std::string unpackHalfBytes(const std::string &packed, uint64_t count,
+                                   bool isSigned) {
+  std::string bytes(count, '\0');
+  for (uint64_t i = 0; i < count; ++i) {
+    int value = static_cast<uint8_t>(packed[i / 2]) >> (i % 2 * 4) & 15;
+    bytes[i] = static_cast<char>(isSigned && value > 7 ? value - 16 : value);
+  }
+  return bytes;
+}
+
 Result<Tensor> tessera::onnx::readTensor(::onnx::TensorProto &proto,
                                          const std::string &directory) {
   Tensor tensor;
@@ -123,7 +134,8 @@ Result<Tensor> tessera::onnx::readTensor(::onnx::TensorProto &proto,
     tensor.data = std::make_shared<std::string>();
     return tensor;
   }
-  uint64_t bytes = count * width;
+  bool packed = tensor.elementType == Int4 || tensor.elementType == Uint4;
+  uint64_t bytes = packed ? (count + 1) / 2 : count * width;
   std::string data;
   if (proto.data_location() == ::onnx::TensorProto::EXTERNAL) {
     TESSERA_ASSIGN_OR_RETURN(ExternalRange range, externalRange(proto));
@@ -137,6 +149,8 @@ Result<Tensor> tessera::onnx::readTensor(::onnx::TensorProto &proto,
     return invalid(fmt::format("holds {} bytes, its type {} and shape need {}",
                                data.size(), elementTypeName(tensor.elementType),
                                bytes));
+  if (packed)
+    data = unpackHalfBytes(data, count, tensor.elementType == Int4);
   tensor.data = std::make_shared<const std::string>(std::move(data));
   return tensor;
 }
