@@ -7,6 +7,7 @@
 
 #include "IntegerContractions.h"
 #include "LinalgStructure.h"
+#include "SplitInputs.h"
 #include "WidenedFloats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -316,7 +317,14 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     // That set converts only what is illegal for a conversion target, so run it
     // greedily: each pattern checks that its operands are tensors.
-    return applyPatternsGreedily(getOperation(), std::move(patterns));
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return failure();
+    SmallVector<linalg::GenericOp> generics;
+    getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    for (linalg::GenericOp op : generics)
+      splitInputs(rewriter, op, maxInputs);
+    return success();
   }
 
   LogicalResult fuseAndFold() {
