@@ -225,6 +225,11 @@ tessera::architectureWarnings(const Architecture &arch) {
         fmt::format("noc: the memory ports move {:.1f} GB/s, less "
                     "than the DRAM's {:.1f}",
                     ports, peak));
+  if (std::max(arch.dma.loadBursts, arch.dma.storeBursts) * arch.clockGhz >
+      arch.noc.clockGhz)
+    warnings.push_back(fmt::format(
+        "dma: {} bursts a cycle, but a core sends one message a network cycle",
+        std::max(arch.dma.loadBursts, arch.dma.storeBursts)));
   if (arch.dma.burstBytes < arch.dram.atomBytes())
     warnings.push_back(
         fmt::format("dma: bursts of {} bytes are shorter than the "

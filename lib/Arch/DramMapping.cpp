@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Arch/DramMapping.h"
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
@@ -29,7 +30,8 @@ static unsigned bitsFor(uint64_t count) {
   return unsigned(std::countr_zero(count));
 }
 
-std::string DramMapping::defaultFor(const DramConfig &dram) {
+std::string DramMapping::defaultFor(const DramConfig &dram,
+                                    uint32_t burstBytes) {
   std::array<uint64_t, 7> counts = extents(dram);
   unsigned columns = bitsFor(counts[Column]);
   unsigned low = 0;
@@ -41,13 +43,24 @@ std::string DramMapping::defaultFor(const DramConfig &dram) {
       text +=
           fmt::format("{}{}{}", text.empty() ? "" : " ", letters[letter], bits);
   };
+  // A burst stays on one channel: what it has of bits beyond 64 bytes are
+  // pseudo-channel, bank group, then column bits.
+  unsigned inBurst = 0;
+  while ((dram.atomBytes() << (low + inBurst)) < burstBytes)
+    ++inBurst;
+  unsigned pseudo = std::min(inBurst, bitsFor(counts[Pseudo]));
+  unsigned group = std::min(inBurst - pseudo, bitsFor(counts[Group]));
+  unsigned column = std::min(inBurst - pseudo - group, columns - low);
   add(Row, bitsFor(counts[Row]));
   add(Rank, bitsFor(counts[Rank]));
   add(Bank, bitsFor(counts[Bank]));
-  add(Column, columns - low);
-  add(Group, bitsFor(counts[Group]));
-  add(Pseudo, bitsFor(counts[Pseudo]));
+  add(Column, columns - low - column);
+  add(Group, bitsFor(counts[Group]) - group);
+  add(Pseudo, bitsFor(counts[Pseudo]) - pseudo);
   add(Channel, bitsFor(counts[Channel]));
+  add(Column, column);
+  add(Group, group);
+  add(Pseudo, pseudo);
   add(Column, low);
   return text;
 }
@@ -95,6 +108,13 @@ Result<DramMapping> DramMapping::create(const DramConfig &dram) {
     return error(
         fmt::format("'{}' does not cover the address bits", dram.mapping));
   mapping.atomBits = bitsFor(dram.atomBytes());
+  unsigned position = mapping.atomBits;
+  for (const Field &field : mapping.fields) {
+    if (field.letter == Channel && field.bits != 0)
+      break;
+    position += field.bits;
+  }
+  mapping.channelBits = position;
   return mapping;
 }
 
@@ -118,6 +138,20 @@ DramCoordinates DramMapping::decode(uint64_t address) const {
   result.row = values[Row];
   result.column = uint32_t(values[Column]);
   return result;
+}
+
+uint32_t DramMapping::channelOf(uint64_t address) const {
+  uint32_t channel = 0;
+  unsigned position = atomBits, done = 0;
+  for (const Field &field : fields) {
+    if (field.letter == Channel) {
+      uint64_t mask = (uint64_t(1) << field.bits) - 1;
+      channel |= uint32_t((address >> position & mask) << done);
+      done += field.bits;
+    }
+    position += field.bits;
+  }
+  return channel;
 }
 
 uint64_t DramMapping::encode(const DramCoordinates &coordinates) const {

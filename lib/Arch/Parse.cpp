@@ -406,10 +406,12 @@ void Parser::deriveDefaults() {
   }
   if (!lines.count("dram.bytes"))
     arch.dram.bytes *= arch.dram.channels;
+  if (!lines.count("noc.buffers"))
+    arch.noc.buffers = 2 * arch.noc.hopCycles + 2;
   // Where the geometry is impossible, the checks say so first.
   if (!lines.count("dram.mapping") && arch.dram.rows() != 0 &&
       arch.dram.atomBytes() <= arch.dram.rowBytes)
-    arch.dram.mapping = DramMapping::defaultFor(arch.dram);
+    arch.dram.mapping = DramMapping::defaultFor(arch.dram, arch.dma.burstBytes);
 }
 
 Result<Architecture> Parser::parse(std::string_view text) {

@@ -129,6 +129,11 @@ static std::vector<Key> makeKeys() {
        "GHz", Optional, speed, "Clock of the network."},
       {"noc.vcs", u32(2, 64, MEMBER(uint32_t, noc.vcs)), "", Optional, speed,
        "Virtual channels; requests and responses never share one."},
+      {"noc.buffers", u32(2, 65536, MEMBER(uint32_t, noc.buffers)), "messages",
+       Derived, speed,
+       "Places of a virtual channel's buffer at every input of a router, of an "
+       "endpoint's queue, and of a memory's for requests.",
+       "2 × `hop_cycles` + 2"},
       {"noc.memory_ports",
        NodesType{MEMBER(std::vector<uint32_t>, noc.memoryPorts)}, "", Optional,
        speed,
@@ -150,8 +155,11 @@ static std::vector<Key> makeKeys() {
        Optional, speed, "Slices on the network."},
       {"shared.banks", u32(1, 1024, MEMBER(uint32_t, shared.banks)), "",
        Optional, speed, "Banks of a slice."},
+      {"shared.bank_width",
+       u32PowerOfTwo(1, 4096, MEMBER(uint32_t, shared.bankWidth)), "bytes",
+       Optional, speed, "Moved by a bank per cycle."},
       {"shared.latency", u32(1, 10000, MEMBER(uint32_t, shared.latency)),
-       "cycles", Optional, speed, "Of an access within a slice."},
+       "cycles", Optional, speed, "Of an access to one word within a slice."},
 
       {"llc.bytes", u64(0, 64 * gib, MEMBER(uint64_t, llc.bytes)), "bytes",
        Optional, speed,
@@ -266,8 +274,10 @@ static std::vector<Key> makeKeys() {
        "Address bits from most to least significant, above those of one column "
        "command's bytes: X channel, P pseudo-channel, K rank, G bank group, B "
        "bank, R row, C column; a field may come in parts.",
-       "row, rank, bank, column, bank group, pseudo-channel, channel, column "
-       "bits of 64 bytes"},
+       "row, rank, bank, column, bank group, pseudo-channel, channel; below "
+       "these "
+       "what a burst (`dma.burst_bytes`) covers: column, bank group and "
+       "pseudo-channel bits, column bits of 64 bytes"},
 
       {"tlb.l1", u32(1, 4096, MEMBER(uint32_t, tlb.l1Entries)), "", Optional,
        speed, "Entries of each requester's first level."},

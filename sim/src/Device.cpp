@@ -24,7 +24,7 @@ static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1)
 
 struct Device::Impl {
   Impl(const Architecture &arch, const DeviceOptions &options)
-      : arch(arch), options(options), clock(arch.clockGhz), noc(this->arch),
+      : arch(arch), options(options), clock(arch.clockGhz), noc(this->arch, clock, events),
         memorySystem(this->arch, clock, events, noc),
         memory(this->arch, options.hostMemoryBytes),
         mmu(this->arch, clock, events, memorySystem, memory, noc.cpNode()),

@@ -79,6 +79,8 @@ struct NocConfig {
   uint32_t hopCycles = 1;  ///< NoC cycles per hop.
   double clockGhz = 1.0;
   uint32_t vcs = 2;
+  /// Messages that a virtual channel's buffer holds; 0: 2 * hopCycles + 2.
+  uint32_t buffers = 0;
   /// Attachment points as mesh node indices (y * meshX + x): channel (slice) i
   /// sits at entry i modulo the number of entries.
   std::vector<uint32_t> memoryPorts = {0}, sharedPorts = {0};
@@ -89,7 +91,8 @@ struct NocConfig {
 struct SharedConfig { ///< Shared SRAM; bytes == 0: none.
   uint64_t bytes = 0;
   uint32_t slices = 1, banks = 1;
-  uint32_t latency = 10; ///< Cycles.
+  uint32_t bankWidth = 32; ///< Bytes per cycle of one bank.
+  uint32_t latency = 10;   ///< Cycles, of an access to one word.
   bool operator==(const SharedConfig &) const = default;
 };
 

@@ -40,13 +40,18 @@ public:
   /// Reads `dram.mapping`. InvalidArgument if it doesn't parse or doesn't have
   /// exactly the bits that the geometry needs, which must be powers of two.
   static Result<DramMapping> create(const DramConfig &dram);
-  /// Row, bank, column, bank group, pseudo-channel, channel, with as many
-  /// column bits lowest as 64 bytes need: consecutive 64-byte requests go to
-  /// different channels and bank groups, and one request stays in one row.
-  static std::string defaultFor(const DramConfig &dram);
+  /// Row, rank, bank, column, bank group, pseudo-channel, channel, then what a
+  /// burst of `burstBytes` covers: it stays on one channel, spread over its
+  /// pseudo-channels and bank groups, with as many column bits lowest as 64
+  /// bytes need. Consecutive bursts go to different channels.
+  static std::string defaultFor(const DramConfig &dram,
+                                uint32_t burstBytes = 64);
 
   /// `address` is below the device's capacity.
   DramCoordinates decode(uint64_t address) const;
+  uint32_t channelOf(uint64_t address) const;
+  /// Bytes of consecutive, aligned addresses that are all on one channel.
+  uint64_t channelBytes() const { return uint64_t(1) << channelBits; }
   uint64_t encode(const DramCoordinates &coordinates) const;
 
 private:
@@ -58,7 +63,7 @@ private:
   };
 
   std::vector<Field> fields; ///< From least to most significant.
-  unsigned atomBits = 0;
+  unsigned atomBits = 0, channelBits = 0;
 };
 
 } // namespace tessera

@@ -35,6 +35,10 @@ void Unit::post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload) {
   core.services.events.post(event);
 }
 
+Reply Unit::reply(uint8_t code, uint64_t payload) const {
+  return {self, code, core.epoch, payload};
+}
+
 void Unit::wake(Cycle cycle) {
   if (wakeAt <= cycle)
     return;
@@ -132,6 +136,7 @@ Core::Core(Services &services, uint32_t index, CoreListener &listener)
   store = std::make_unique<DmaEngine>(*this, Engine::Store);
   matrix = std::make_unique<MatrixEngine>(*this);
   vector = std::make_unique<VectorEngine>(*this);
+  services.noc.setReceiver(index, sequencer->id());
 }
 
 Core::~Core() = default;

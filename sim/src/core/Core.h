@@ -70,6 +70,7 @@ struct CoreTask {
   std::shared_ptr<const KernelImage> image;
   std::vector<uint64_t> arguments;
   uint32_t indexInDispatch = 0, numCores = 1;
+  Noc::Rectangle cores; ///< Of the dispatch.
 
   template <typename A> void serialize(A &ar);
 };
@@ -148,10 +149,15 @@ public:
     Translated,
     Signalled,
     HaltCheck,
-    MessageArrived
+    MessageArrived,
+    NetworkAdvanced,
+    BroadcastArrived
   };
 
   void post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload = 0);
+  /// What makes an event for this life of the unit.
+  Reply reply(uint8_t code, uint64_t payload = 0) const;
+  ComponentId id() const { return self; }
 
 protected:
   virtual void step(Cycle now) = 0;
@@ -260,7 +266,8 @@ public:
   void signalCore(const RemoteSignal &remote, Engine by, uint32_t pc);
   /// The sequencer has come to a barrier.
   void arriveAtBarrier();
-  /// A message from another core has arrived.
+  /// A message from another core has arrived; one that is not expected (any
+  /// more) does nothing.
   void receive(uint64_t id);
   /// Ends the dispatch on this core if everything is over.
   void checkDone();
@@ -304,6 +311,7 @@ public:
 
 private:
   void send(Core &to, Message message);
+  void releaseBarrier();
   void collectProfile(Profile &into);
 
   CoreListener &listener;

@@ -37,7 +37,8 @@ template <typename A> void serialize(A &ar, InstructionStatistics &s) {
 }
 
 template <typename A> void CoreTask::serialize(A &ar) {
-  fields(ar, root, kernel, record, arguments, indexInDispatch, numCores);
+  fields(ar, root, kernel, record, arguments, indexInDispatch, numCores,
+         cores);
   std::vector<uint8_t> text, descriptors, maps;
   bool has = bool(image);
   fields(ar, has);

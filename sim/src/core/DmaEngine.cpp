@@ -21,7 +21,7 @@ void DmaEngine::reset() {
   resetQueue();
   firstId += transfers.size();
   transfers.clear();
-  issuing = translating = withinCore = false;
+  issuing = translating = blocked = withinCore = false;
   bursts.stop();
   inFlight = 0;
   slotCycle = finishAt = never;
@@ -30,6 +30,8 @@ void DmaEngine::reset() {
 StallCause DmaEngine::idleCause() const {
   if (translating)
     return StallCause::Tlb;
+  if (blocked)
+    return StallCause::BackPressure;
   if (inFlight > 0)
     return StallCause::Dram;
   if (!transfers.empty())
@@ -139,8 +141,15 @@ bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
 }
 
 bool DmaEngine::issueBurst(Cycle now) {
-  if (translating || inFlight >= core.services.arch.dma.outstanding)
+  if (translating || blocked || inFlight >= core.services.arch.dma.outstanding)
     return false;
+  uint32_t node = core.services.noc.coreNode(core.index);
+  if (!withinCore && !core.services.memorySystem.accepts(node)) {
+    blocked = true;
+    core.services.noc.whenAdvanced(node, Noc::Class::Request,
+                                   reply(NetworkAdvanced));
+    return false;
+  }
   Burst burst = bursts.next();
   Transfer &transfer = transfers.back();
   ++transfer.outstanding;
@@ -159,7 +168,7 @@ bool DmaEngine::issueBurst(Cycle now) {
     request.bytes = burst.bytes;
     request.access = storing ? Access::Write : Access::Read;
     request.client = client;
-    request.node = core.services.noc.coreNode(core.index);
+    request.node = node;
     request.account = core.index;
     request.reply = {self, BurstDone, core.epoch, id};
     request.translatedCode = Translated;
@@ -229,6 +238,9 @@ void DmaEngine::handle(const Event &event) {
     return finishReady(now);
   case Translated:
     translating = false;
+    return wake(now);
+  case NetworkAdvanced:
+    blocked = false;
     return wake(now);
   default:
     break;

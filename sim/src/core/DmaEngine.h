@@ -31,7 +31,7 @@ public:
   template <typename A> void serialize(A &ar) {
     serializeQueue(ar);
     fields(ar, transfers, firstId, issuing, withinCore, bursts, inFlight,
-           translating, slotCycle, slots, finishAt);
+           translating, blocked, slotCycle, slots, finishAt);
     if constexpr (A::loading)
       if (issuing && (transfers.empty() || bursts.done()))
         ar.fail();
@@ -69,6 +69,7 @@ private:
   BurstGenerator bursts;
   uint32_t inFlight = 0;    ///< Bursts.
   bool translating = false; ///< Waits for an address translation.
+  bool blocked = false;     ///< The network takes no request.
   Cycle slotCycle = never;  ///< The cycle of the next slot.
   uint32_t slots = 0;       ///< Left in it.
   Cycle finishAt = never;

@@ -21,10 +21,9 @@ void Core::send(Core &to, Message message) {
   if (services.checker)
     services.checker->sent(*this, to.index, message.id);
   Noc &noc = services.noc;
-  Time arrival = noc.send(noc.coreNode(index), noc.coreNode(to.index),
-                          messageBytes, services.events.now());
-  to.sequencer->post(services.clock.ceil(arrival), Phase::Signal,
-                     Unit::MessageArrived, message.id);
+  noc.send(noc.coreNode(index), noc.coreNode(to.index), Noc::Class::Request,
+           messageBytes, to.sequencer->reply(Unit::MessageArrived, message.id),
+           Phase::Signal);
 }
 
 void Core::signalCore(const RemoteSignal &remote, Engine by, uint32_t pc) {
@@ -51,6 +50,24 @@ void Core::arriveAtBarrier() {
   if (services.checker)
     services.checker->sendsFrom(*this, Engine::Sequencer);
   send(*first, message);
+}
+
+/// One message to all cores of the dispatch, which wait for it by its number:
+/// this core's own numbers are small.
+void Core::releaseBarrier() {
+  Message over;
+  over.kind = Message::Kind::BarrierOver;
+  over.id = uint64_t(1) << 63 | uint64_t(index) << 48 | nextMessage++;
+  for (uint32_t i = 0; i < task.numCores; ++i)
+    if (Core *to = listener.peer(index, i)) {
+      to->inbox.push_back(over);
+      if (services.checker)
+        services.checker->sent(*this, to->index, over.id);
+    }
+  Noc &noc = services.noc;
+  noc.multicast(
+      noc.coreNode(index), task.cores, Noc::Class::Request, messageBytes,
+      {Noc::receivers, Unit::BroadcastArrived, 0, over.id}, Phase::Signal);
 }
 
 void Core::receive(uint64_t id) {
@@ -81,12 +98,7 @@ void Core::receive(uint64_t id) {
     arrivedAtBarrier = 0;
     if (services.checker)
       services.checker->barrierComplete(*this);
-    for (uint32_t i = 0; i < task.numCores; ++i)
-      if (Core *to = listener.peer(index, i)) {
-        Message over;
-        over.kind = Message::Kind::BarrierOver;
-        send(*to, over);
-      }
+    releaseBarrier();
     break;
   case Message::Kind::BarrierOver:
     sequencer->barrierOver();

@@ -59,6 +59,9 @@ std::optional<Engine> Sequencer::blockedOnQueue() const {
 }
 
 void Sequencer::handle(const Event &event) {
+  // Of another core's life: what it carries says whether it still counts.
+  if (event.code == BroadcastArrived)
+    return core.receive(event.payload);
   if (!accept(event))
     return;
   if (event.code == Signalled) {

@@ -54,7 +54,9 @@ void CommandProcessor::handle(const Event &event) {
   case ArgumentsRead:
     return readArguments(q, *slot);
   case CoreBegin:
-    return beginCores(q, *slot);
+    if (--slot->tasksLeft == 0)
+      beginCores(q, *slot);
+    return;
   case CoreDone:
     if (--slot->coresLeft == 0) {
       freeCores(pack(q, id));

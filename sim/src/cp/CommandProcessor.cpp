@@ -372,9 +372,9 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
 
 template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
   fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran,
-         wantsCores, wantedSince, coresLeft, argumentBytesRead, task, macs,
-         dramRead, dramWritten, nextCommand, commandCount, childrenLeft, source,
-         exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
+         wantsCores, wantedSince, coresLeft, tasksLeft, argumentBytesRead, task,
+         macs, dramRead, dramWritten, nextCommand, commandCount, childrenLeft,
+         source, exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
   for (EngineCycles &e : engines)
     fields(ar, e.byCause);
   if constexpr (A::loading) {

@@ -111,7 +111,7 @@ private:
     // dispatch
     bool wantsCores = false; ///< Nothing but its cores is missing, since:
     Cycle wantedSince = 0;
-    uint32_t coresLeft = 0;
+    uint32_t coresLeft = 0, tasksLeft = 0;
     uint32_t argumentBytesRead = 0;
     CoreTask task;
     EngineTable engines{};

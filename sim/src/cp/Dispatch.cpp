@@ -12,6 +12,8 @@ namespace tessera::sim {
 
 /// Kernels whose decoded form is kept.
 static constexpr size_t imagesKept = 64;
+/// Bytes of the messages that start a core and that say it is done.
+static constexpr uint32_t taskBytes = 64, doneBytes = 8;
 
 std::vector<uint32_t>
 CommandProcessor::rectangle(const isa::DispatchPacket &d) const {
@@ -152,15 +154,14 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
     return fault(q, slot.id, cause, address);
   slot.task.image = image(text, descriptors, maps);
 
-  // One message to each core; they start as it arrives.
+  // One message along a tree; the cores start when it has come to the last.
   std::vector<uint32_t> wanted = rectangle(d);
   slot.task.numCores = uint32_t(wanted.size());
-  Time latest = services.events.now();
-  for (uint32_t core : wanted)
-    latest = std::max(latest, services.noc.send(services.noc.cpNode(),
-                                                services.noc.coreNode(core), 64,
-                                                services.events.now()));
-  post(services.clock.ceil(latest), Phase::Signal, CoreBegin, q, slot.id);
+  slot.tasksLeft = slot.task.numCores;
+  slot.task.cores = {d.x, d.y, d.width, d.height};
+  services.noc.multicast(services.noc.cpNode(), slot.task.cores,
+                         Noc::Class::Request, taskBytes,
+                         reply(CoreBegin, q, slot.id), Phase::Signal);
 }
 
 void CommandProcessor::beginCores(uint32_t q, Slot &slot) {
@@ -199,10 +200,9 @@ void CommandProcessor::coreHalted(uint32_t core) {
     lastHalt &= !cores[other]->running();
   if (lastHalt)
     snapshot(*slot, false);
-  Time arrival =
-      services.noc.send(services.noc.coreNode(core), services.noc.cpNode(), 8,
-                        services.events.now());
-  post(services.clock.ceil(arrival), Phase::Signal, CoreDone, q, id);
+  services.noc.send(services.noc.coreNode(core), services.noc.cpNode(),
+                    Noc::Class::Response, doneBytes, reply(CoreDone, q, id),
+                    Phase::Signal);
 }
 
 Core *CommandProcessor::peer(uint32_t core, uint64_t indexInDispatch) {

@@ -7,7 +7,8 @@
 //
 // Events are plain data; executing one allocates nothing (the heap's storage
 // grows, but is kept). At equal time the order is: completions, then signals,
-// then starts; then the component's number; then the order of posting.
+// then starts, then the network's step; then the component's number; then the
+// order of posting.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 
 namespace tessera::sim {
 
-enum class Phase : uint8_t { Complete, Signal, Start };
+enum class Phase : uint8_t { Complete, Signal, Start, Network };
 
 using ComponentId = uint16_t;
 
@@ -37,9 +38,12 @@ struct Event {
   uint8_t code = 0; ///< The component's own enumeration.
   /// A memory reply: the isa::mmio::FaultCause of its translation, or 0.
   uint8_t fault = 0;
+  /// A message from the network: the endpoint that it came to.
+  uint32_t detail = 0;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, time, sequence, payload, epoch, component, phase, code, fault);
+    fields(ar, time, sequence, payload, epoch, component, phase, code, fault,
+           detail);
   }
 };
 
@@ -56,6 +60,8 @@ public:
     components.push_back(&component);
     return ComponentId(components.size() - 1);
   }
+
+  bool knows(ComponentId id) const { return id < components.size(); }
 
   Time now() const { return current; }
   bool empty() const { return heap.empty(); }

@@ -11,13 +11,13 @@
 
 namespace tessera::sim {
 
-/// Bytes of a message without data.
-static constexpr uint32_t headerBytes = 8;
+using isa::PhysicalSpace;
 
 /// Architectures made by hand may leave the mapping out.
-static DramMapping mappingOf(DramConfig dram) {
+static DramMapping mappingOf(const Architecture &arch) {
+  DramConfig dram = arch.dram;
   if (dram.mapping.empty())
-    dram.mapping = DramMapping::defaultFor(dram);
+    dram.mapping = DramMapping::defaultFor(dram, arch.dma.burstBytes);
   Result<DramMapping> mapping = DramMapping::create(dram);
   assert(mapping && "the architecture was not validated");
   return *mapping;
@@ -26,13 +26,11 @@ static DramMapping mappingOf(DramConfig dram) {
 MemorySystem::MemorySystem(const Architecture &arch, const Clock &clock,
                            EventQueue &events, Noc &noc)
     : arch(arch), clock(clock), events(events), noc(noc),
-      self(events.add(*this)),
-      interleave(std::max<uint64_t>(
-          arch.dma.burstBytes, std::max<uint64_t>(1, arch.dram.atomBytes()))),
-      dramClock(1.0 / arch.dram.tckNs),
+      self(events.add(*this)), dramClock(1.0 / arch.dram.tckNs),
       atomBytes(std::max<uint64_t>(1, arch.dram.atomBytes())),
-      mapping(mappingOf(arch.dram)),
-      sliceFree(std::max(1u, arch.shared.slices)),
+      burstBytes(std::max(1u, arch.dma.burstBytes)), mapping(mappingOf(arch)),
+      channelBytes(mapping.channelBytes()), slices(arch), link(arch.host),
+      held(noc.state().topology().endpoints()),
       perAccount(arch.cores.count + 1) {
   ports.reserve(arch.dram.channels);
   for (uint32_t i = 0; i != arch.dram.channels; ++i)
@@ -40,48 +38,191 @@ MemorySystem::MemorySystem(const Architecture &arch, const Clock &clock,
 }
 
 //===----------------------------------------------------------------------===//
-// DRAM
+// Requests and answers
 //===----------------------------------------------------------------------===//
 
-void MemorySystem::sendToDram(const MemoryRequest &r) {
-  uint64_t atoms =
-      (r.address + r.bytes - 1) / atomBytes - r.address / atomBytes + 1;
-  Traffic &traffic = perAccount[r.account];
-  (r.write ? traffic.dramWritten : traffic.dramRead) += atoms * atomBytes;
-  if (freeTransfers.empty()) {
-    freeTransfers.push_back(uint32_t(transfers.size()));
-    transfers.emplace_back();
-  }
-  uint32_t index = freeTransfers.back();
-  freeTransfers.pop_back();
-  transfers[index] = {r, uint32_t(atoms), 0};
-  // A burst whose atoms lie on several channels travels to the first one's.
-  uint32_t node = noc.memoryNode(mapping.decode(r.address).channel);
-  Time arrival = noc.send(r.node, node, headerBytes + (r.write ? r.bytes : 0),
-                          events.now());
-  Event event;
-  event.time = dramClock.at(dramClock.ceil(arrival));
-  event.phase = Phase::Complete;
-  event.component = self;
-  event.code = Arrive;
-  event.payload = index;
-  events.post(event);
+/// Bytes from the request's address on that may travel in one message.
+uint64_t MemorySystem::pieceBytes(const MemoryRequest &r) const {
+  uint64_t bytes =
+      std::min<uint64_t>(r.bytes, burstBytes - r.address % burstBytes);
+  if (r.space == PhysicalSpace::Dram)
+    bytes = std::min(bytes, channelBytes - r.address % channelBytes);
+  return bytes;
 }
 
-void MemorySystem::arrive(uint64_t index) {
-  if (index >= transfers.size())
-    return;
-  const Transfer &transfer = transfers[index];
-  Cycle now = dramClock.floor(events.now());
-  uint64_t first = transfer.request.address / atomBytes;
-  for (uint64_t i = 0, atoms = transfer.atoms; i != atoms; ++i) {
-    DramCoordinates at = mapping.decode((first + i) * atomBytes);
-    Port &port = ports[at.channel];
-    port.waiting.push_back({transfer.request.write, port.channel.bankOf(at),
-                            uint32_t(at.row), at.column, index});
-    schedule(at.channel, std::max(now, port.open));
+void MemorySystem::request(const MemoryRequest &r) {
+  assert(r.bytes != 0 && "an empty request");
+  if (pieceBytes(r) == r.bytes)
+    return send(r, noWhole);
+  if (freeWholes.empty()) {
+    freeWholes.push_back(uint32_t(wholes.size()));
+    wholes.emplace_back();
+  }
+  uint32_t whole = freeWholes.back();
+  freeWholes.pop_back();
+  wholes[whole] = {r.reply, 0};
+  assert(r.cores.empty() && "a multicast is one burst");
+  for (MemoryRequest piece = r, rest = r; rest.bytes != 0;) {
+    piece.address = rest.address;
+    piece.bytes = uint32_t(pieceBytes(rest));
+    ++wholes[whole].left;
+    send(piece, whole);
+    rest.address += piece.bytes;
+    rest.bytes -= piece.bytes;
   }
 }
+
+void MemorySystem::account(const MemoryRequest &r) {
+  switch (r.space) {
+  case PhysicalSpace::Dram: {
+    uint64_t atoms =
+        (r.address + r.bytes - 1) / atomBytes - r.address / atomBytes + 1;
+    uint64_t bytes = atoms * atomBytes;
+    Traffic &traffic = perAccount[r.account];
+    (r.write ? traffic.dramWritten : traffic.dramRead) += bytes;
+    if (r.walk)
+      byPurpose.walks += bytes;
+    else if (r.account == arch.cores.count)
+      byPurpose.commands += bytes;
+    else
+      byPurpose.useful += r.bytes, byPurpose.overFetch += bytes - r.bytes;
+    break;
+  }
+  case PhysicalSpace::Shared:
+    (r.write ? sharedBytesWritten : sharedBytesRead) += r.bytes;
+    break;
+  case PhysicalSpace::Host:
+    (r.write ? hostBytesWritten : hostBytesRead) += r.bytes;
+    break;
+  }
+}
+
+void MemorySystem::send(const MemoryRequest &r, uint32_t whole) {
+  account(r);
+  if (freePieces.empty()) {
+    freePieces.push_back(uint32_t(pieces.size()));
+    pieces.emplace_back();
+  }
+  uint32_t index = freePieces.back();
+  freePieces.pop_back();
+  Piece &piece = pieces[index];
+  piece.request = r;
+  piece.whole = whole;
+  piece.offered = piece.atoms = 0;
+  piece.done = 0;
+  uint32_t node = noc.hostNode();
+  switch (r.space) {
+  case PhysicalSpace::Dram:
+    piece.target = mapping.channelOf(r.address);
+    piece.atoms = uint32_t((r.address + r.bytes - 1) / atomBytes -
+                           r.address / atomBytes + 1);
+    node = noc.memoryNode(piece.target);
+    break;
+  case PhysicalSpace::Shared:
+    piece.target = slices.sliceOf(r.address);
+    node = noc.sharedNode(piece.target);
+    break;
+  case PhysicalSpace::Host:
+    break;
+  }
+  noc.send(r.node, node, Noc::Class::Request, r.write ? r.bytes : 0,
+           {self, Arrive, 0, index});
+}
+
+void MemorySystem::answer(uint32_t index, uint32_t endpoint, Time time) {
+  const Piece &piece = pieces[index];
+  const MemoryRequest &r = piece.request;
+  Reply reply = r.reply;
+  if (piece.whole != noWhole)
+    reply = {self, PieceDone, 0, piece.whole};
+  uint32_t bytes = r.write ? 0 : r.bytes;
+  if (r.cores.empty())
+    noc.send(endpoint, r.node, Noc::Class::Response, bytes, reply,
+             Phase::Complete, time);
+  else
+    noc.multicast(endpoint, r.cores, Noc::Class::Response, bytes, reply,
+                  Phase::Complete, time);
+  freePieces.push_back(index);
+}
+
+void MemorySystem::pieceDone(uint64_t index) {
+  if (index >= wholes.size() || wholes[index].left == 0)
+    return;
+  Whole &whole = wholes[index];
+  if (--whole.left != 0)
+    return;
+  Event event;
+  event.time = events.now();
+  event.phase = Phase::Complete;
+  event.component = whole.reply.component;
+  event.code = whole.reply.code;
+  event.epoch = whole.reply.epoch;
+  event.payload = whole.reply.payload;
+  events.post(event);
+  freeWholes.push_back(uint32_t(index));
+}
+
+void MemorySystem::arrive(uint32_t index) {
+  if (index >= pieces.size())
+    return;
+  const Piece &piece = pieces[index];
+  const MemoryRequest &r = piece.request;
+  switch (r.space) {
+  case PhysicalSpace::Dram: {
+    Port &port = ports[piece.target];
+    port.waiting.push_back(index);
+    Cycle now = dramClock.floor(events.now());
+    return schedule(piece.target, std::max(now, port.open));
+  }
+  case PhysicalSpace::Shared: {
+    SharedSlices::Service service =
+        slices.access(r.address, r.bytes, clock.ceil(events.now()));
+    uint32_t node = noc.sharedNode(piece.target);
+    answer(index, node, clock.at(service.ready));
+    return release(node, clock.at(service.start));
+  }
+  case PhysicalSpace::Host: {
+    HostLink::Service service = link.access(r.write, r.bytes, events.now());
+    answer(index, noc.hostNode(), service.ready);
+    return release(noc.hostNode(), service.start);
+  }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Room
+//===----------------------------------------------------------------------===//
+
+void MemorySystem::watch(uint32_t endpoint) {
+  noc.whenAdvanced(endpoint, Noc::Class::Response,
+                   {self, Advanced, 0, endpoint});
+}
+
+void MemorySystem::release(uint32_t endpoint, Time time) {
+  if (!answersFull(endpoint))
+    return noc.release(endpoint, time);
+  if (held[endpoint]++ == 0)
+    watch(endpoint);
+}
+
+void MemorySystem::advanced(uint32_t endpoint) {
+  if (endpoint >= held.size())
+    return;
+  if (noc.state().topology().isMemory(endpoint)) {
+    uint32_t channel = endpoint - noc.memoryNode(0);
+    ports[channel].blocked = false;
+    return schedule(
+        channel, std::max(dramClock.ceil(events.now()), ports[channel].open));
+  }
+  for (; held[endpoint] != 0 && !answersFull(endpoint); --held[endpoint])
+    noc.release(endpoint, events.now());
+  if (held[endpoint] != 0)
+    watch(endpoint);
+}
+
+//===----------------------------------------------------------------------===//
+// DRAM
+//===----------------------------------------------------------------------===//
 
 void MemorySystem::schedule(uint32_t channel, Cycle at) {
   Port &port = ports[channel];
@@ -98,6 +239,37 @@ void MemorySystem::schedule(uint32_t channel, Cycle at) {
   events.post(event);
 }
 
+/// In order: who finds no room holds back those behind.
+void MemorySystem::offer(uint32_t channel, Cycle now) {
+  Port &port = ports[channel];
+  uint32_t node = noc.memoryNode(channel);
+  for (; port.first != port.waiting.size(); ++port.first) {
+    if (port.blocked)
+      return;
+    if (answersFull(node)) {
+      port.blocked = true;
+      return watch(node);
+    }
+    uint32_t index = port.waiting[port.first];
+    Piece &piece = pieces[index];
+    const MemoryRequest &r = piece.request;
+    uint64_t first = r.address / atomBytes;
+    auto atoms = uint32_t((r.address + r.bytes - 1) / atomBytes - first + 1);
+    for (; piece.offered != atoms; ++piece.offered) {
+      DramCoordinates at = mapping.decode((first + piece.offered) * atomBytes);
+      dram::Access access{r.write, port.channel.bankOf(at), uint32_t(at.row),
+                          at.column, index};
+      if (!port.channel.offer(access, now, completions))
+        return;
+      if (r.write)
+        completions.push_back({index, now});
+    }
+    noc.release(node, events.now());
+  }
+  port.waiting.clear();
+  port.first = 0;
+}
+
 void MemorySystem::step(uint32_t channel) {
   Port &port = ports[channel];
   Cycle now = dramClock.floor(events.now());
@@ -107,18 +279,7 @@ void MemorySystem::step(uint32_t channel) {
   port.open = now + 1;
   completions.clear();
   port.channel.advance(now, completions);
-  // In order: who finds no room holds back those behind.
-  for (; port.first != port.waiting.size(); ++port.first) {
-    const dram::Access &access = port.waiting[port.first];
-    if (!port.channel.offer(access, now, completions))
-      break;
-    if (access.write)
-      completions.push_back({access.token, now});
-  }
-  if (port.first == port.waiting.size()) {
-    port.waiting.clear();
-    port.first = 0;
-  }
+  offer(channel, now);
   if (port.channel.nextStep() <= now)
     port.channel.step(now, completions);
   if (!port.channel.idle())
@@ -128,24 +289,33 @@ void MemorySystem::step(uint32_t channel) {
 }
 
 void MemorySystem::atomDone(uint64_t index, Cycle at) {
-  if (index >= transfers.size() || transfers[index].atoms == 0)
+  if (index >= pieces.size() || pieces[index].atoms == 0)
     return;
-  Transfer &transfer = transfers[index];
-  transfer.done = std::max(transfer.done, at);
-  if (--transfer.atoms != 0)
-    return;
-  const MemoryRequest &r = transfer.request;
-  reply(r, noc.memoryNode(mapping.decode(r.address).channel),
-        dramClock.at(transfer.done));
-  freeTransfers.push_back(uint32_t(index));
+  Piece &piece = pieces[index];
+  piece.done = std::max(piece.done, at);
+  if (--piece.atoms == 0)
+    answer(uint32_t(index), noc.memoryNode(piece.target),
+           dramClock.at(piece.done));
 }
 
 void MemorySystem::handle(const Event &event) {
-  if (event.code == Arrive)
-    arrive(event.payload);
-  else if (event.payload < ports.size())
-    step(uint32_t(event.payload));
+  switch (Code(event.code)) {
+  case Arrive:
+    return arrive(uint32_t(event.payload));
+  case Step:
+    if (event.payload < ports.size())
+      step(uint32_t(event.payload));
+    return;
+  case PieceDone:
+    return pieceDone(event.payload);
+  case Advanced:
+    return advanced(uint32_t(event.payload));
+  }
 }
+
+//===----------------------------------------------------------------------===//
+// Counters
+//===----------------------------------------------------------------------===//
 
 dram::ChannelCounters MemorySystem::dramCounters() const {
   dram::ChannelCounters sum;
@@ -156,75 +326,43 @@ dram::ChannelCounters MemorySystem::dramCounters() const {
 
 bool MemorySystem::consistent() const {
   for (const Port &port : ports)
-    for (const dram::Access &access : port.waiting)
-      if (access.bank >= port.channel.bankCount())
+    for (uint32_t piece : port.waiting)
+      if (piece >= pieces.size())
         return false;
-  for (const Transfer &transfer : transfers)
-    if (transfer.request.account >= perAccount.size())
+  for (const Piece &piece : pieces) {
+    const MemoryRequest &r = piece.request;
+    if (r.account >= perAccount.size() || r.node >= held.size() ||
+        !events.knows(r.reply.component))
       return false;
+    if (r.bytes == 0) // never used
+      continue;
+    switch (r.space) {
+    case PhysicalSpace::Dram:
+      if (piece.target >= ports.size() || r.address >= arch.dram.bytes ||
+          r.bytes > arch.dram.bytes - r.address)
+        return false;
+      break;
+    case PhysicalSpace::Shared:
+      if (piece.target >= slices.counters().size())
+        return false;
+      break;
+    case PhysicalSpace::Host:
+      break;
+    default:
+      return false;
+    }
+    if (!r.cores.empty() && !noc.state().topology().hasCores(r.cores))
+      return false;
+  }
+  auto below = [](const std::vector<uint32_t> &list, size_t size) {
+    return std::ranges::all_of(list, [&](uint32_t i) { return i < size; });
+  };
   return perAccount.size() == arch.cores.count + 1 &&
-         sliceFree.size() == std::max(1u, arch.shared.slices) &&
-         std::ranges::all_of(freeTransfers,
-                             [&](uint32_t i) { return i < transfers.size(); });
-}
-
-//===----------------------------------------------------------------------===//
-// The others
-//===----------------------------------------------------------------------===//
-
-Time MemorySystem::accessShared(const MemoryRequest &r, Time arrival,
-                                uint32_t &node) {
-  uint64_t slice = r.address / interleave % sliceFree.size();
-  node = noc.sharedNode(uint32_t(slice));
-  arrival =
-      noc.send(r.node, node, headerBytes + (r.write ? r.bytes : 0), arrival);
-  (r.write ? sharedBytesWritten : sharedBytesRead) += r.bytes;
-  Time &free = sliceFree[slice];
-  Cycle start = clock.ceil(std::max(free, arrival));
-  free = clock.at(start + ceilDiv(r.bytes, std::max(1u, arch.noc.linkBytes)));
-  return free + clock.at(arch.shared.latency);
-}
-
-Time MemorySystem::accessHost(const MemoryRequest &r, Time arrival) {
-  arrival = noc.send(r.node, noc.hostNode(),
-                     headerBytes + (r.write ? r.bytes : 0), arrival);
-  (r.write ? hostBytesWritten : hostBytesRead) += r.bytes;
-  Time latency = Time(arch.host.latencyNs) * femtosecondsPerNanosecond;
-  auto service = Time(double(r.bytes) / arch.host.gbps *
-                          double(femtosecondsPerNanosecond) +
-                      0.5);
-  // The data takes the link's one direction; the request or the
-  // acknowledgement the other, at no bandwidth.
-  Time &free = hostFree[r.write ? 0 : 1];
-  Time ready = arrival + (r.write ? 0 : latency);
-  free = std::max(free, ready) + service;
-  return free + latency + (r.write ? latency : 0);
-}
-
-void MemorySystem::reply(const MemoryRequest &r, uint32_t node, Time time) {
-  time = noc.send(node, r.node, headerBytes + (r.write ? 0 : r.bytes), time);
-  Event event;
-  event.time = clock.at(clock.ceil(time));
-  event.phase = Phase::Complete;
-  event.component = r.reply.component;
-  event.code = r.reply.code;
-  event.epoch = r.reply.epoch;
-  event.payload = r.reply.payload;
-  events.post(event);
-}
-
-void MemorySystem::request(const MemoryRequest &r) {
-  uint32_t node = noc.hostNode();
-  switch (r.space) {
-  case isa::PhysicalSpace::Dram:
-    return sendToDram(r);
-  case isa::PhysicalSpace::Shared: {
-    Time time = accessShared(r, events.now(), node);
-    return reply(r, node, time);
-  }
-  case isa::PhysicalSpace::Host:
-    return reply(r, node, accessHost(r, events.now()));
-  }
+         held.size() == noc.state().topology().endpoints() &&
+         std::ranges::all_of(
+             wholes,
+             [&](const Whole &w) { return events.knows(w.reply.component); }) &&
+         below(freePieces, pieces.size()) && below(freeWholes, wholes.size());
 }
 
 } // namespace tessera::sim

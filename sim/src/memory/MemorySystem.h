@@ -5,12 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Requests of at most one DMA burst go over the NoC to a DRAM channel, a
-// shared SRAM slice or the host link and back; the requester gets an event
-// when the data is there or the write is acknowledged. DRAM channels are
-// simulated command by command (memory/dram); the other targets are servers
-// with a bandwidth and a latency (docs/timing.md); the interface does not say
-// so.
+// Requests go over the network to DRAM channels, slices of the shared SRAM or
+// the host link, and back; the requester gets an event when the data is there
+// or the write is acknowledged. A request that reaches over a burst, a channel
+// or a slice is cut into pieces, each a message of its own; it is answered when
+// the last piece is. DRAM channels are simulated command by command
+// (memory/dram).
+//
+// Every queue is finite: a channel or slice takes a few messages from the
+// network, and none while its answers find no way into the network. So the
+// network backs up into the requesters' queues, and these ask accepts() before
+// they send.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +23,8 @@
 #define TESSERA_SIM_MEMORY_MEMORYSYSTEM_H
 
 #include "kernel/EventQueue.h"
+#include "memory/HostLink.h"
+#include "memory/SharedSlices.h"
 #include "memory/dram/Channel.h"
 #include "noc/Noc.h"
 #include "tessera/Arch/Architecture.h"
@@ -26,36 +33,41 @@
 
 namespace tessera::sim {
 
-/// Whom to tell, and how.
-struct Reply {
-  ComponentId component = 0;
-  uint8_t code = 0;
-  uint32_t epoch = 0;
-  uint64_t payload = 0;
-  template <typename A> void serialize(A &ar) {
-    fields(ar, component, code, epoch, payload);
-  }
-};
-
 struct MemoryRequest {
   isa::PhysicalSpace space = isa::PhysicalSpace::Dram;
   bool write = false;
+  bool walk = false; ///< Of a page table.
   uint32_t bytes = 0;
   uint64_t address = 0;
-  uint32_t node = 0; ///< Where it starts in the NoC.
+  uint32_t node = 0; ///< The requester's endpoint.
   uint32_t account =
       0; ///< Whose traffic it is: a core, or cores.count: the CP.
+  /// Of a read: cores that all get the data, instead of the requester. Each
+  /// gives an event of its own, whose `detail` is the core's endpoint.
+  Noc::Rectangle cores;
   Reply reply;
   template <typename A> void serialize(A &ar) {
-    fields(ar, space, write, bytes, address, node, account, reply);
+    fields(ar, space, write, walk, bytes, address, node, account, cores, reply);
   }
 };
 
-/// Bytes that one requester moved.
+/// DRAM bytes of one requester, whole atoms.
 struct Traffic {
   uint64_t dramRead = 0, dramWritten = 0;
   template <typename A> void serialize(A &ar) {
     fields(ar, dramRead, dramWritten);
+  }
+};
+
+/// DRAM bytes by what they were for; they add up to all.
+struct DramBytes {
+  uint64_t useful = 0;    ///< Asked for by cores.
+  uint64_t overFetch = 0; ///< The rest of the cores' atoms.
+  uint64_t walks = 0;     ///< Page walks, whole atoms.
+  uint64_t commands = 0;  ///< The command processor, whole atoms.
+  uint64_t total() const { return useful + overFetch + walks + commands; }
+  template <typename A> void serialize(A &ar) {
+    fields(ar, useful, overFetch, walks, commands);
   }
 };
 
@@ -67,63 +79,104 @@ public:
   /// Sends a request now; the reply comes as an event of phase Complete at an
   /// edge of the core clock.
   void request(const MemoryRequest &request);
+  /// Whether the network takes a request from `node` at once. Those with few
+  /// requests under way need not ask; see Noc::whenAdvanced for when to ask
+  /// again.
+  bool accepts(uint32_t node) const {
+    return noc.accepts(node, Noc::Class::Request);
+  }
 
   void handle(const Event &event) override;
 
   const Traffic &traffic(uint32_t account) const { return perAccount[account]; }
+  const DramBytes &dramBytes() const { return byPurpose; }
+  const std::vector<SliceCounters> &sliceCounters() const {
+    return slices.counters();
+  }
+  const HostLink &hostLink() const { return link; }
+  const dram::ChannelCounters &channelCounters(uint32_t channel) const {
+    return ports[channel].channel.counters();
+  }
   /// Of all DRAM channels.
   dram::ChannelCounters dramCounters() const;
+  /// Atoms that no channel has taken yet.
+  uint64_t waitingAtoms() const;
+  uint64_t atomSize() const { return atomBytes; }
   uint64_t sharedBytesRead = 0, sharedBytesWritten = 0;
   uint64_t hostBytesRead = 0, hostBytesWritten = 0;
 
   template <typename A> void serialize(A &ar) {
     for (Port &port : ports)
       fields(ar, port);
-    fields(ar, transfers, freeTransfers, sliceFree, hostFree, perAccount,
-           sharedBytesRead, sharedBytesWritten, hostBytesRead,
-           hostBytesWritten);
+    fields(ar, slices, link, pieces, freePieces, wholes, freeWholes, held,
+           perAccount, byPurpose, sharedBytesRead, sharedBytesWritten,
+           hostBytesRead, hostBytesWritten);
     if constexpr (A::loading)
       if (!consistent())
         ar.fail();
   }
 
 private:
-  enum Code : uint8_t { Arrive, Step };
+  enum Code : uint8_t { Arrive, Step, PieceDone, Advanced };
+  static constexpr uint32_t noWhole = ~uint32_t(0);
+  /// Answers that a memory holds for the network before it takes no more
+  /// requests.
+  static constexpr uint32_t answersHeld = 64;
 
-  /// A DRAM request under way.
-  struct Transfer {
-    MemoryRequest request;
-    uint32_t atoms = 0; ///< Not yet read, or not yet accepted.
-    Cycle done = 0;     ///< DRAM clock of the last one so far.
+  /// A message to a memory, until its answer is sent.
+  struct Piece {
+    MemoryRequest request; ///< Of this piece alone.
+    uint32_t whole = noWhole;
+    uint32_t target = 0;  ///< Channel or slice.
+    uint32_t offered = 0; ///< Atoms that the channel has taken.
+    uint32_t atoms = 0;   ///< Not yet read, or not yet accepted.
+    Cycle done = 0;       ///< DRAM clock of the last one so far.
     template <typename A> void serialize(A &ar) {
-      fields(ar, request, atoms, done);
+      fields(ar, request, whole, target, offered, atoms, done);
     }
   };
-  /// A DRAM channel, with the atoms that its queues have no room for yet.
+  /// A request of several pieces.
+  struct Whole {
+    Reply reply;
+    uint32_t left = 0; ///< Answers to come.
+    template <typename A> void serialize(A &ar) { fields(ar, reply, left); }
+  };
+  /// A DRAM channel, with the pieces that its queues have no room for yet.
   struct Port {
     explicit Port(const DramConfig &dram) : channel(dram) {}
     dram::Channel channel;
-    std::vector<dram::Access> waiting; ///< From `first` on.
+    std::vector<uint32_t> waiting; ///< Pieces, from `first` on.
     uint64_t first = 0;
     Cycle scheduled = ~Cycle(0); ///< Clock of the step that counts.
     Cycle open = 0;              ///< First clock without a step.
+    bool blocked = false;        ///< Its answers find no way.
     template <typename A> void serialize(A &ar) {
-      fields(ar, channel, waiting, first, scheduled, open);
+      fields(ar, channel, waiting, first, scheduled, open, blocked);
       if constexpr (A::loading)
         if (first > waiting.size())
           ar.fail();
     }
   };
 
-  void sendToDram(const MemoryRequest &r);
-  void arrive(uint64_t transfer);
+  uint64_t pieceBytes(const MemoryRequest &r) const;
+  void send(const MemoryRequest &piece, uint32_t whole);
+  void account(const MemoryRequest &piece);
+  void arrive(uint32_t piece);
+  void offer(uint32_t channel, Cycle now);
   void step(uint32_t channel);
   void schedule(uint32_t channel, Cycle clock);
-  void atomDone(uint64_t transfer, Cycle clock);
-  Time accessShared(const MemoryRequest &r, Time arrival, uint32_t &node);
-  Time accessHost(const MemoryRequest &r, Time arrival);
-  /// Sends the answer from `node`, which it leaves at `time`.
-  void reply(const MemoryRequest &r, uint32_t node, Time time);
+  void atomDone(uint64_t piece, Cycle clock);
+  /// Sends the answer, which is ready at `time`, from the memory's endpoint.
+  void answer(uint32_t piece, uint32_t endpoint, Time time);
+  void pieceDone(uint64_t whole);
+  /// Gives a slice's or the link's room back from `time` on, or when there is
+  /// a place for its answers.
+  void release(uint32_t endpoint, Time time);
+  void advanced(uint32_t endpoint);
+  void watch(uint32_t endpoint);
+  bool answersFull(uint32_t endpoint) const {
+    return noc.queued(endpoint, Noc::Class::Response) >= answersHeld;
+  }
   bool consistent() const;
 
   const Architecture &arch;
@@ -131,19 +184,24 @@ private:
   EventQueue &events;
   Noc &noc;
   const ComponentId self;
-  const uint64_t interleave; ///< Bytes in a row on one slice of shared SRAM.
 
   const Clock dramClock;
-  const uint64_t atomBytes;
+  const uint64_t atomBytes, burstBytes;
   DramMapping mapping;
+  uint64_t channelBytes; ///< Consecutive addresses on one channel.
   std::vector<Port> ports;
-  std::vector<Transfer> transfers;
-  std::vector<uint32_t> freeTransfers;
+  SharedSlices slices;
+  HostLink link;
+
+  std::vector<Piece> pieces;
+  std::vector<uint32_t> freePieces;
+  std::vector<Whole> wholes;
+  std::vector<uint32_t> freeWholes;
+  std::vector<uint32_t> held; ///< Room not given back yet, by endpoint.
   std::vector<dram::Completion> completions; ///< Within a step.
 
-  std::vector<Time> sliceFree;
-  std::array<Time, 2> hostFree{}; ///< Device to host, host to device.
   std::vector<Traffic> perAccount;
+  DramBytes byPurpose;
 };
 
 } // namespace tessera::sim

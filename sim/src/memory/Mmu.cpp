@@ -143,6 +143,7 @@ void Mmu::readEntry(const Walk &walk) {
     walkedTables.insert(place, frame);
   MemoryRequest request;
   request.bytes = 8;
+  request.walk = true;
   request.address = at;
   request.node = node;
   request.account = arch.cores.count;

@@ -6,35 +6,116 @@
 //===----------------------------------------------------------------------===//
 
 #include "noc/Noc.h"
-#include <algorithm>
 
 namespace tessera::sim {
 
-Noc::Noc(const Architecture &arch)
-    : config(arch.noc), meshX(std::max(1u, arch.cores.meshX)),
-      nodes(std::max(1u, arch.cores.count)),
-      hopFs(Clock(arch.noc.clockGhz).at(arch.noc.hopCycles)) {}
+Noc::Noc(const Architecture &arch, const Clock &coreClock, EventQueue &events)
+    : coreClock(coreClock), clock(arch.noc.clockGhz),
+      dramClock(1.0 / arch.dram.tckNs), events(events), self(events.add(*this)),
+      network(arch), coreReceivers(std::max(1u, arch.cores.count)) {}
 
-uint32_t Noc::hops(uint32_t from, uint32_t to) const {
-  auto distance = [](uint32_t a, uint32_t b) { return a > b ? a - b : b - a; };
-  switch (config.topology) {
-  case NocTopology::Mesh: // XY routing
-    return 1 + distance(from % meshX, to % meshX) +
-           distance(from / meshX, to / meshX);
-  case NocTopology::Ring: {
-    uint32_t d = distance(from, to);
-    return 1 + std::min(d, d < nodes ? nodes - d : d);
-  }
-  case NocTopology::Crossbar:
-    return 1;
-  }
-  return 1;
+void Noc::schedule() {
+  Cycle next = network.nextStep();
+  if (next >= scheduled)
+    return;
+  scheduled = next;
+  Event event;
+  event.time = clock.at(next);
+  event.phase = Phase::Network;
+  event.component = self;
+  events.post(event);
 }
 
-Time Noc::send(uint32_t from, uint32_t to, uint32_t bytes, Time time) {
-  uint32_t h = hops(from, to);
-  byteHopCount += uint64_t(bytes) * h;
-  return time + h * hopFs;
+void Noc::handle(const Event &) {
+  Cycle now = clock.floor(events.now());
+  if (now != scheduled)
+    return; // An earlier step took its place.
+  scheduled = noc::Network::never;
+  network.step(now, *this);
+  schedule();
+}
+
+void Noc::inject(noc::Packet &packet, const Reply &reply, Phase phase,
+                 Time time) {
+  packet.component = reply.component;
+  packet.code = reply.code;
+  packet.epoch = reply.epoch;
+  packet.payload = reply.payload;
+  packet.phase = uint8_t(phase);
+  network.inject(packet, clock.ceil(std::max(time, events.now())));
+  schedule();
+}
+
+void Noc::send(uint32_t from, uint32_t to, Class traffic, uint32_t bytes,
+               const Reply &reply, Phase phase, Time time) {
+  noc::Packet packet;
+  packet.source = from;
+  packet.destination = to;
+  packet.traffic = traffic;
+  packet.bytes = bytes;
+  inject(packet, reply, phase, time);
+}
+
+void Noc::multicast(uint32_t from, const Rectangle &cores, Class traffic,
+                    uint32_t bytes, const Reply &reply, Phase phase,
+                    Time time) {
+  assert(!cores.empty() && shape().hasCores(cores) && "no cores");
+  noc::Packet packet;
+  packet.source = from;
+  packet.traffic = traffic;
+  packet.bytes = bytes;
+  packet.cores = cores;
+  inject(packet, reply, phase, time);
+}
+
+void Noc::delivers(const noc::Packet &packet, uint32_t endpoint, Cycle cycle) {
+  const Clock &domain = shape().isMemory(endpoint) ? dramClock : coreClock;
+  Event event;
+  event.time = domain.at(domain.ceil(clock.at(cycle)));
+  event.phase = Phase(packet.phase);
+  event.component = packet.component == receivers ? coreReceivers[endpoint]
+                                                  : packet.component;
+  event.code = packet.code;
+  event.epoch = packet.epoch;
+  event.payload = packet.payload;
+  event.detail = endpoint;
+  events.post(event);
+}
+
+void Noc::whenAdvanced(uint32_t endpoint, Class traffic, const Reply &reply) {
+  waiters.push_back({endpoint, traffic, reply});
+  network.watch(endpoint, traffic);
+}
+
+void Noc::sourceAdvanced(uint32_t endpoint, Class traffic) {
+  std::erase_if(waiters, [&](const Waiter &w) {
+    if (w.endpoint != endpoint || w.traffic != traffic)
+      return false;
+    Event event;
+    event.time = coreClock.at(coreClock.floor(events.now()) + 1);
+    event.phase = Phase::Start;
+    event.component = w.reply.component;
+    event.code = w.reply.code;
+    event.epoch = w.reply.epoch;
+    event.payload = w.reply.payload;
+    events.post(event);
+    return true;
+  });
+}
+
+void Noc::release(uint32_t endpoint, Time time) {
+  network.release(endpoint, clock.ceil(std::max(time, events.now())));
+  schedule();
+}
+
+bool Noc::consistent() const {
+  // Receivers are cores, which only multicasts are sure to come to.
+  return network.all([&](const noc::Packet &p) {
+    return p.component == receivers ? !p.cores.empty()
+                                    : events.knows(p.component);
+  }) && std::ranges::all_of(waiters, [&](const Waiter &w) {
+           return events.knows(w.reply.component);
+         });
 }
 
 } // namespace tessera::sim

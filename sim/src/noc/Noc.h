@@ -5,54 +5,118 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where things are and how far apart. A message costs hops times the hop
-// latency; the last hop enters the destination's port, so that there is always
-// one. Occupancy of links, virtual channels and credits are not modelled yet
-// (docs/timing.md): every message asks here, so that they have one place to
-// go.
+// The network (Network.h) in the simulator's time. Whoever sends says what
+// event is to come of it at the destination: memories get theirs at an edge of
+// the DRAM clock, all others at one of the core clock. In a cycle of its own
+// the network does its step after everything else of that moment, so that all
+// that is sent in a cycle takes part in that cycle's arbitration.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_SIM_NOC_NOC_H
 #define TESSERA_SIM_NOC_NOC_H
 
-#include "kernel/Clock.h"
-#include "kernel/Serialize.h"
-#include "tessera/Arch/Architecture.h"
+#include "kernel/EventQueue.h"
+#include "noc/Network.h"
 
 namespace tessera::sim {
 
-class Noc {
+/// Whom to tell, and how.
+struct Reply {
+  ComponentId component = 0;
+  uint8_t code = 0;
+  uint32_t epoch = 0;
+  uint64_t payload = 0;
+  template <typename A> void serialize(A &ar) {
+    fields(ar, component, code, epoch, payload);
+  }
+};
+
+class Noc final : public Component, noc::NetworkListener {
 public:
-  explicit Noc(const Architecture &arch);
+  using Class = noc::TrafficClass;
+  using Rectangle = noc::Rectangle;
 
-  /// The mesh node of an attachment point.
-  uint32_t coreNode(uint32_t core) const { return core; }
+  Noc(const Architecture &arch, const Clock &coreClock, EventQueue &events);
+
+  // Endpoints.
+  uint32_t coreNode(uint32_t core) const { return shape().core(core); }
   uint32_t memoryNode(uint32_t channel) const {
-    return port(config.memoryPorts, channel);
+    return shape().channel(channel);
   }
-  uint32_t sharedNode(uint32_t slice) const {
-    return port(config.sharedPorts, slice);
+  uint32_t sharedNode(uint32_t slice) const { return shape().slice(slice); }
+  uint32_t cpNode() const { return shape().commandProcessor(); }
+  uint32_t hostNode() const { return shape().host(); }
+
+  /// Sends `bytes` of payload (0: a message that is all header) now, or at
+  /// `time` if that is later. `reply` comes as an event of `phase`; its
+  /// `detail` is the endpoint.
+  void send(uint32_t from, uint32_t to, Class traffic, uint32_t bytes,
+            const Reply &reply, Phase phase = Phase::Complete, Time time = 0);
+  /// The same to every core of a rectangle, along a tree; an event for each, to
+  /// the core's receiver if `reply` is for `receivers`.
+  void multicast(uint32_t from, const Rectangle &cores, Class traffic,
+                 uint32_t bytes, const Reply &reply,
+                 Phase phase = Phase::Complete, Time time = 0);
+
+  /// Stands for the component that a core has named.
+  static constexpr ComponentId receivers = 0xffff;
+  void setReceiver(uint32_t core, ComponentId component) {
+    coreReceivers[core] = component;
   }
-  uint32_t cpNode() const { return config.cpPort; }
-  uint32_t hostNode() const { return config.hostPort; }
 
-  uint32_t hops(uint32_t from, uint32_t to) const;
-  /// When a message of `bytes` that leaves `from` at `time` has arrived.
-  Time send(uint32_t from, uint32_t to, uint32_t bytes, Time time);
+  /// Whether an endpoint's queue into the network has a place. Those whose
+  /// requests are few by themselves need not ask.
+  bool accepts(uint32_t endpoint, Class traffic) const {
+    return network.queued(endpoint, traffic) < network.places();
+  }
+  uint32_t queued(uint32_t endpoint, Class traffic) const {
+    return network.queued(endpoint, traffic);
+  }
+  /// Sends `reply` as an event of phase Start at the first edge of the core
+  /// clock after the endpoint's queue has next advanced.
+  void whenAdvanced(uint32_t endpoint, Class traffic, const Reply &reply);
+  /// A memory or a slice has room for another request from `time` on.
+  void release(uint32_t endpoint, Time time);
 
-  uint64_t byteHops() const { return byteHopCount; }
-  template <typename A> void serialize(A &ar) { fields(ar, byteHopCount); }
+  const noc::Network &state() const { return network; }
+  uint64_t byteHops() const { return network.byteHops(); }
+
+  void handle(const Event &event) override;
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, network, scheduled, waiters);
+    if constexpr (A::loading)
+      if (!ar.ok() || !consistent())
+        ar.fail();
+  }
 
 private:
-  static uint32_t port(const std::vector<uint32_t> &ports, uint32_t index) {
-    return ports.empty() ? 0 : ports[index % ports.size()];
-  }
+  struct Waiter {
+    uint32_t endpoint = 0;
+    Class traffic = Class::Request;
+    Reply reply;
+    template <typename A> void serialize(A &ar) {
+      fields(ar, endpoint, traffic, reply);
+    }
+  };
 
-  NocConfig config;
-  uint32_t meshX, nodes;
-  uint64_t hopFs;
-  uint64_t byteHopCount = 0;
+  const noc::Topology &shape() const { return network.topology(); }
+  void inject(noc::Packet &packet, const Reply &reply, Phase phase, Time time);
+  void schedule();
+  void delivers(const noc::Packet &packet, uint32_t endpoint,
+                Cycle cycle) override;
+  void sourceAdvanced(uint32_t endpoint, Class traffic) override;
+  bool consistent() const;
+
+  const Clock &coreClock;
+  const Clock clock, dramClock;
+  EventQueue &events;
+  const ComponentId self;
+  noc::Network network;
+  Cycle scheduled = noc::Network::never;
+  std::vector<Waiter> waiters;
+  std::vector<ComponentId> coreReceivers;
 };
 
 } // namespace tessera::sim

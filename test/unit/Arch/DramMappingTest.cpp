@@ -16,8 +16,8 @@ using testing::HasSubstr;
 TEST(DramMapping, DefaultOfEachPreset) {
   for (auto [name, mapping] : {std::pair{"tiny", "R16 B2 C7 G2"},
                                {"edge", "R15 B2 C5 G2 X2 C1"},
-                               {"server", "R15 B2 C4 G2 P1 X6 C1"},
-                               {"tpuv4like", "R15 B2 C4 G2 P1 X4 C1"}})
+                               {"server", "R15 B2 C4 G1 X6 G1 P1 C1"},
+                               {"tpuv4like", "R15 B2 C4 G1 X4 G1 P1 C1"}})
     EXPECT_EQ(loadArchitecture(name)->dram.mapping, mapping) << name;
 }
 

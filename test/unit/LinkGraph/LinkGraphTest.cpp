@@ -35,17 +35,19 @@ const std::map<std::string, Names> layers = {
     {"tessera_driver_null",
      {"tessera_support", "tessera_arch", "tessera_isa", "tessera_driver"}},
     {"tessera_dram", {"tessera_support", "tessera_arch"}},
+    {"tessera_noc", {"tessera_support", "tessera_arch"}},
     {"tessera_sim",
-     {"tessera_support", "tessera_arch", "tessera_isa", "tessera_dram"}},
+     {"tessera_support", "tessera_arch", "tessera_isa", "tessera_dram",
+      "tessera_noc"}},
     {"tessera_driver_sim",
      {"tessera_support", "tessera_arch", "tessera_isa", "tessera_driver",
-      "tessera_dram", "tessera_sim"}},
+      "tessera_dram", "tessera_noc", "tessera_sim"}},
     {"tessera_runtime",
      {"tessera_support", "tessera_arch", "tessera_isa", "tessera_object",
       "tessera_driver"}},
     {"tessera_report",
      {"tessera_support", "tessera_arch", "tessera_isa", "tessera_object",
-      "tessera_dram", "tessera_sim"}},
+      "tessera_dram", "tessera_noc", "tessera_sim"}},
 };
 /// What the compiler, which is all the rest, may use of them: it knows the
 /// runtime and the simulator only through the object.

@@ -27,6 +27,7 @@ Architecture tinyArchitecture() {
   a.acc = {16384, 2};
   a.queueDepth = 8;
   a.dma = {1, 1, 64, 64};
+  a.noc.linkBytes = 64; // a burst is one flit
   a.noc.memoryPorts = {0};
   a.noc.sharedPorts = {0};
   // Round numbers: an atom of 64 bytes takes 4 ns; a read 10 ns from an open

@@ -24,6 +24,7 @@ public:
       : random(seed), withinCore(withinCore) {
     arch = tinyArchitecture();
     arch.queueDepth = 64;
+    arch.noc.clockGhz = 8; // takes all requests of a cycle
     arch.imemBytes = arch.tdmemBytes = 1 << 20;
     arch.dma.loadBursts = pick({1, 1, 2, 3, 4});
     arch.dma.outstanding = pick({1, 2, 5, 64});

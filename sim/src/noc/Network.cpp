@@ -1,0 +1,429 @@
+//===- Network.cpp - Messages through routers -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "noc/Network.h"
+
+namespace tessera::sim::noc {
+
+/// The ring's rule needs two places.
+static uint32_t placesFor(const NocConfig &noc) {
+  return std::max(2u, noc.buffers != 0 ? noc.buffers : 2 * noc.hopCycles + 2);
+}
+
+Network::Network(const Architecture &arch)
+    : shape(arch), linkBytes(std::max(1u, arch.noc.linkBytes)),
+      hopCycles(std::max(1u, arch.noc.hopCycles)),
+      vcs(std::max(2u, arch.noc.vcs)), slots(placesFor(arch.noc)),
+      buffers(shape.inputs().size() * vcs), outputs(shape.outputs().size()),
+      firstInput(shape.routers() + 1), inputAt(shape.inputs().size()),
+      releases(outputs.size() * vcs * slots), places_(outputs.size() * vcs),
+      sourceCount(size_t(shape.endpoints()) * 2), watched(sourceCount.size()),
+      links(outputs.size()), counters(buffers.size()) {
+  for (uint32_t r = 0; r != shape.routers(); ++r)
+    firstInput[r + 1] = firstInput[r] + shape.inputsOf(r);
+  for (uint32_t i = 0; i != inputAt.size(); ++i) {
+    const Topology::Input &input = shape.inputs()[i];
+    inputAt[firstInput[input.router] + input.place] = i;
+  }
+  size_t words = 0;
+  for (const Topology::Output &output : shape.outputs()) {
+    askingOffset.push_back(uint32_t(words));
+    askingWords.push_back((shape.inputsOf(output.router) * vcs + 63) / 64);
+    words += askingWords.back();
+  }
+  asking.resize(words);
+}
+
+uint32_t Network::channelOf(const Packet &packet) const {
+  // Packets from one endpoint to another stay in order.
+  uint32_t requests = vcs / 2;
+  if (packet.traffic == TrafficClass::Request)
+    return packet.destination % requests;
+  return requests + packet.destination % (vcs - requests);
+}
+
+bool Network::limited(uint32_t output, uint32_t channel) const {
+  uint32_t endpoint = shape.outputs()[output].endpoint;
+  return endpoint == none || (channel < vcs / 2 && !shape.takesAll(endpoint));
+}
+
+uint32_t Network::newFlight() {
+  if (freePackets.empty()) {
+    freePackets.push_back(uint32_t(packets.size()));
+    packets.emplace_back();
+  }
+  uint32_t index = freePackets.back();
+  freePackets.pop_back();
+  return index;
+}
+
+void Network::inject(const Packet &packet, Cycle cycle) {
+  uint32_t index = newFlight();
+  uint32_t buffer = shape.injection(packet.source) * vcs + channelOf(packet);
+  packets[index] = {packet, buffer, flitsOf(packet.bytes), none, 0};
+  ++sourceCount[2 * packet.source + unsigned(packet.traffic)];
+  ++underWay;
+  ++injected;
+  wheel.put(std::max(cycle, current), Arrive << kindShift | index);
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+uint32_t Network::freePlaces(uint32_t index, Cycle now) {
+  Places &p = places_[index];
+  const Cycle *ring = releases.data() + size_t(index) * slots;
+  while (p.pending != 0 && ring[p.first] <= now) {
+    p.first = p.first + 1 == slots ? 0 : p.first + 1;
+    --p.pending;
+    --p.used;
+  }
+  return slots - p.used;
+}
+
+void Network::giveBack(uint32_t output, uint32_t channel, Cycle usable) {
+  uint32_t index = placesOf(output, channel);
+  Places &p = places_[index];
+  if (p.pending == p.used)
+    return; // Taken before a damaged snapshot was restored.
+  releases[size_t(index) * slots + (p.first + p.pending) % slots] = usable;
+  ++p.pending;
+  if (p.wanted) {
+    p.wanted = false;
+    wake(output, usable);
+  }
+}
+
+void Network::release(uint32_t endpoint, Cycle cycle) {
+  uint32_t output = shape.ejection(endpoint), channel = endpoint % (vcs / 2);
+  if (limited(output, channel))
+    giveBack(output, channel, std::max(cycle + hopCycles, current));
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void Network::wake(uint32_t output, Cycle cycle) {
+  Output &o = outputs[output];
+  if (o.wake <= cycle)
+    return;
+  o.wake = cycle;
+  wheel.put(cycle, Wake << kindShift | output);
+}
+
+void Network::countOccupancy(uint32_t buffer, Cycle now) {
+  Buffer &b = buffers[buffer];
+  counters[buffer].occupancyCycles += b.count * (now - b.countedTo);
+  b.countedTo = now;
+}
+
+void Network::arrive(uint32_t index, Cycle now) {
+  Flight &flight = packets[index];
+  Buffer &b = buffers[flight.buffer];
+  countOccupancy(flight.buffer, now);
+  flight.arrived = now;
+  flight.next = none;
+  ++counters[flight.buffer].arrived;
+  counters[flight.buffer].flitsArrived += flight.flits;
+  (b.head == none ? b.head : packets[b.tail].next) = index;
+  b.tail = index;
+  if (++b.count != 1)
+    return;
+  if (b.ready <= now)
+    becomeFront(flight.buffer, now);
+  else
+    wheel.put(b.ready, Front << kindShift | flight.buffer);
+}
+
+void Network::markAsked(uint32_t output) {
+  Output &o = outputs[output];
+  if (o.wake == current)
+    return; // It is looked at in this step already.
+  o.wake = current;
+  asked.push_back(output);
+}
+
+void Network::becomeFront(uint32_t buffer, Cycle now) {
+  Buffer &b = buffers[buffer];
+  uint32_t input = buffer / vcs, channel = buffer % vcs;
+  const Packet &packet = packets[b.head].packet;
+  uint32_t bit = shape.inputs()[input].place * vcs + channel;
+  auto ask = [&](uint32_t output) {
+    askersOf(output)[bit / 64] |= uint64_t(1) << (bit % 64);
+    ++outputs[output].askers;
+    ++b.branches;
+    if (outputs[output].free <= now)
+      markAsked(output);
+    else
+      wake(output, outputs[output].free);
+  };
+  if (packet.cores.empty())
+    ask(shape.route(shape.inputs()[input].router, packet.destination));
+  else
+    shape.branches(input, packet.source, packet.cores,
+                   [&](const Branch &branch) { ask(branch.output); });
+}
+
+void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
+  Output &o = outputs[output];
+  if (o.askers == 0)
+    return;
+  if (o.free > now)
+    return wake(output, o.free);
+  uint32_t router = shape.outputs()[output].router;
+  const uint64_t *bits = askersOf(output);
+  uint32_t words = askingWords[output];
+  // From the one whose turn it is, once around.
+  for (uint32_t i = 0; i <= words; ++i) {
+    uint32_t word = (o.turn / 64 + i) % words;
+    uint64_t rest = bits[word];
+    if (i == 0)
+      rest &= ~uint64_t(0) << (o.turn % 64);
+    else if (i == words)
+      rest &= (uint64_t(1) << (o.turn % 64)) - 1;
+    for (; rest; rest &= rest - 1) {
+      uint32_t bit = word * 64 + uint32_t(std::countr_zero(rest));
+      uint32_t input = inputAt[firstInput[router] + bit / vcs];
+      uint32_t channel = bit % vcs;
+      if (limited(output, channel)) {
+        uint32_t index = placesOf(output, channel);
+        uint32_t needed = shape.entersRing(input, output) ? 2 : 1;
+        if (freePlaces(index, now) < needed) {
+          Places &p = places_[index];
+          if (p.pending == 0)
+            p.wanted = true;
+          else
+            wake(output, releases[size_t(index) * slots + p.first]);
+          continue;
+        }
+      }
+      if (o.blocked != never) {
+        links[output].blockedCycles += now - o.blocked;
+        o.blocked = never;
+      }
+      o.turn = bit + 1 == shape.inputsOf(router) * vcs ? 0 : bit + 1;
+      return grant(output, input * vcs + channel, now, listener);
+    }
+  }
+  if (o.blocked == never)
+    o.blocked = now;
+}
+
+void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
+                    NetworkListener &listener) {
+  Output &o = outputs[output];
+  Buffer &b = buffers[buffer];
+  const Topology::Output &to = shape.outputs()[output];
+  uint32_t channel = buffer % vcs, index = b.head;
+  uint32_t bit = shape.inputs()[buffer / vcs].place * vcs + channel;
+  askersOf(output)[bit / 64] &= ~(uint64_t(1) << (bit % 64));
+  --o.askers;
+  uint32_t flits = packets[index].flits;
+  o.free = now + flits;
+  if (o.askers != 0)
+    wake(output, o.free);
+  LinkCounters &link = links[output];
+  ++link.packets;
+  link.flits += flits;
+  link.bytes += packets[index].packet.bytes;
+  byteHopCount += packets[index].packet.bytes;
+  if (limited(output, channel))
+    ++places_[placesOf(output, channel)].used;
+
+  bool last = --b.branches == 0;
+  copied += !last;
+  if (to.endpoint != none) {
+    ++ejected;
+    listener.delivers(packets[index].packet, to.endpoint,
+                      now + hopCycles + flits - 1);
+    if (last) {
+      leave(buffer, now, listener);
+      freePackets.push_back(index);
+      --underWay;
+    }
+    return;
+  }
+  uint32_t sent = index;
+  if (!packets[index].packet.cores.empty()) {
+    Rectangle part;
+    shape.branches(buffer / vcs, packets[index].packet.source,
+                   packets[index].packet.cores, [&](const Branch &branch) {
+                     if (branch.output == output)
+                       part = branch.cores;
+                   });
+    if (!last) {
+      sent = newFlight();
+      packets[sent] = packets[index];
+      ++underWay;
+    }
+    packets[sent].packet.cores = part;
+  }
+  if (last)
+    leave(buffer, now, listener);
+  packets[sent].buffer = to.input * vcs + channel;
+  wheel.put(now + hopCycles, Arrive << kindShift | sent);
+}
+
+/// The head of the buffer has been sent everywhere; its last flit is on its way
+/// from now + flits - 1 at the latest.
+void Network::leave(uint32_t buffer, Cycle now, NetworkListener &listener) {
+  Buffer &b = buffers[buffer];
+  const Flight &flight = packets[b.head];
+  countOccupancy(buffer, now);
+  ++counters[buffer].left;
+  counters[buffer].waitCycles += now - flight.arrived;
+  const Topology::Input &input = shape.inputs()[buffer / vcs];
+  if (input.output != none) {
+    giveBack(input.output, buffer % vcs, now + flight.flits - 1 + hopCycles);
+  } else {
+    uint32_t queue = 2 * input.endpoint + unsigned(flight.packet.traffic);
+    --sourceCount[queue];
+    if (watched[queue]) {
+      watched[queue] = 0;
+      listener.sourceAdvanced(input.endpoint, flight.packet.traffic);
+    }
+  }
+  b.ready = now + flight.flits;
+  b.head = flight.next;
+  if (--b.count == 0)
+    b.tail = none;
+  else
+    wheel.put(b.ready, Front << kindShift | buffer);
+}
+
+void Network::step(Cycle now, NetworkListener &listener) {
+  wheel.take(now, items);
+  current = now;
+  asked.clear();
+  for (uint32_t item : items) {
+    uint32_t index = item & ((1u << kindShift) - 1);
+    switch (Kind(item >> kindShift)) {
+    case Arrive:
+      arrive(index, now);
+      break;
+    case Front:
+      becomeFront(index, now);
+      break;
+    case Wake:
+      if (outputs[index].wake == now)
+        asked.push_back(index);
+      break;
+    }
+  }
+  for (uint32_t output : asked)
+    if (outputs[output].wake == now) { // once, though it may be listed twice
+      outputs[output].wake = never;
+      arbitrate(output, now, listener);
+    }
+  current = now + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+bool Network::conserves() const {
+  for (uint32_t i = 0; i != buffers.size(); ++i)
+    if (counters[i].arrived != counters[i].left + buffers[i].count)
+      return false;
+  if (!idle())
+    return true;
+  if (injected + copied != ejected)
+    return false;
+  // What went into a link came out of it.
+  for (uint32_t o = 0; o != outputs.size(); ++o) {
+    uint32_t input = shape.outputs()[o].input;
+    if (input == none)
+      continue;
+    uint64_t came = 0;
+    for (uint32_t c = 0; c != vcs; ++c)
+      came += counters[input * vcs + c].flitsArrived;
+    if (came != links[o].flits)
+      return false;
+  }
+  return true;
+}
+
+bool Network::consistent() const {
+  size_t numPackets = packets.size(), numBuffers = shape.inputs().size() * vcs;
+  size_t numOutputs = shape.outputs().size();
+  size_t words = askingOffset.back() + askingWords.back();
+  if (buffers.size() != numBuffers || counters.size() != numBuffers ||
+      outputs.size() != numOutputs || links.size() != numOutputs ||
+      places_.size() != numOutputs * vcs ||
+      releases.size() != places_.size() * slots ||
+      sourceCount.size() != size_t(shape.endpoints()) * 2 ||
+      watched.size() != sourceCount.size() || asking.size() != words)
+    return false;
+  std::vector<uint8_t> seen(numPackets);
+  for (uint32_t i : freePackets)
+    if (i >= numPackets || seen[i]++)
+      return false;
+  for (uint32_t i = 0; i != numBuffers; ++i) {
+    const Buffer &b = buffers[i];
+    uint32_t count = 0, last = none;
+    for (uint32_t f = b.head; f != none; f = packets[f].next, ++count) {
+      if (f >= numPackets || seen[f]++ || packets[f].buffer != i)
+        return false;
+      last = f;
+    }
+    if (count != b.count || last != b.tail)
+      return false;
+  }
+  for (uint32_t i = 0; i != numPackets; ++i) {
+    const Flight &f = packets[i];
+    if (f.packet.source >= shape.endpoints() ||
+        f.packet.destination >= shape.endpoints() ||
+        f.flits != flitsOf(f.packet.bytes) ||
+        uint8_t(f.packet.traffic) > uint8_t(TrafficClass::Response) ||
+        (f.buffer != none && f.buffer >= numBuffers))
+      return false;
+    const Rectangle &r = f.packet.cores;
+    if (!r.empty() && !shape.hasCores(r))
+      return false;
+  }
+  for (const Places &p : places_)
+    if (p.used > slots || p.pending > p.used || p.first >= slots)
+      return false;
+  std::vector<uint32_t> asks(numBuffers);
+  for (uint32_t o = 0; o != numOutputs; ++o) {
+    uint32_t bits = shape.inputsOf(shape.outputs()[o].router) * vcs, count = 0;
+    for (uint32_t w = 0; w != askingWords[o]; ++w) {
+      uint64_t word = asking[askingOffset[o] + w];
+      if (bits - w * 64 < 64 && word >> (bits - w * 64))
+        return false;
+      for (; word; word &= word - 1, ++count) {
+        uint32_t bit = w * 64 + uint32_t(std::countr_zero(word));
+        uint32_t router = shape.outputs()[o].router;
+        uint32_t input = inputAt[firstInput[router] + bit / vcs];
+        ++asks[input * vcs + bit % vcs];
+      }
+    }
+    if (count != outputs[o].askers || outputs[o].turn >= bits)
+      return false;
+  }
+  for (uint32_t i = 0; i != numBuffers; ++i)
+    if (asks[i] != buffers[i].branches || (asks[i] && buffers[i].head == none))
+      return false;
+  return wheel.all([&](uint32_t item) {
+    uint32_t index = item & ((1u << kindShift) - 1);
+    switch (Kind(item >> kindShift)) {
+    case Arrive:
+      return index < numPackets && !seen[index] &&
+             packets[index].buffer != none;
+    case Front:
+      return index < numBuffers && buffers[index].head != none;
+    case Wake:
+      return index < numOutputs;
+    }
+    return false;
+  });
+}
+
+} // namespace tessera::sim::noc
