@@ -22,7 +22,7 @@ AddressSpaceState::AddressSpaceState(std::shared_ptr<Hardware> hardware,
                                      std::string label)
     : hardware(std::move(hardware)), label(std::move(label)),
       tables(std::make_unique<PageTables>(*this->hardware, this->label)),
-      cursor(uint64_t(1) << 32) {}
+      cursor(firstAddress) {}
 
 AddressSpaceState::~AddressSpaceState() {
   Hardware::Lock lock = hardware->lock();
@@ -89,6 +89,11 @@ Status AddressSpace::unmap(uint64_t address, uint64_t bytes) {
   if (!state)
     return emptyHandle();
   Hardware::Lock lock = state->hardware->lock();
+  if (bytes > ~address)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("{}: unmapping {:#x}, {} bytes: beyond the "
+                              "address space",
+                              state->label, address, bytes));
   for (auto [begin, buffer] : state->buffers)
     if (begin < address + bytes && address < begin + buffer->mappedBytes)
       return Status(StatusCode::FailedPrecondition,
@@ -97,6 +102,62 @@ Status AddressSpace::unmap(uint64_t address, uint64_t bytes) {
                                 state->label, address, bytes, buffer->label,
                                 begin));
   return state->tables->unmap(address, bytes);
+}
+
+Status AddressSpace::protect(uint64_t address, uint64_t bytes, Access access) {
+  if (!state)
+    return emptyHandle();
+  Hardware::Lock lock = state->hardware->lock();
+  return state->tables->protect(address, bytes, access);
+}
+
+Status AddressSpace::unmap(const Buffer &buffer, WhenInUse whenInUse) {
+  if (!state)
+    return emptyHandle();
+  auto refuse = [&](StatusCode code, const std::string &what) {
+    return Status(code, fmt::format("{}: unmapping: {}", state->label, what));
+  };
+  if (!buffer)
+    return refuse(StatusCode::FailedPrecondition,
+                  "the buffer is an empty handle");
+  Hardware &hardware = *state->hardware;
+  Hardware::Lock lock = hardware.lock();
+  BufferState &memory = *buffer.state;
+  if (memory.space != state)
+    return refuse(StatusCode::InvalidArgument,
+                  fmt::format("buffer '{}' is of address space '{}'",
+                              memory.label, memory.space->label));
+  if (Status usable = memory.checkUsable(); !usable.ok())
+    return refuse(usable.code(), usable.message());
+  if (memory.block)
+    return refuse(StatusCode::InvalidArgument,
+                  fmt::format("buffer '{}' is of a pool", memory.label));
+  TESSERA_RETURN_IF_ERROR(hardware.update());
+  std::string user = hardware.userOf(&memory);
+  if (user.empty() || whenInUse == WhenInUse::Force) {
+    TESSERA_RETURN_IF_ERROR(memory.takeAway());
+  } else if (whenInUse == WhenInUse::Refuse) {
+    return refuse(
+        StatusCode::FailedPrecondition,
+        fmt::format("buffer '{}' is in use by {}", memory.label, user));
+  } else {
+    hardware.unmapLater.push_back(buffer.state);
+  }
+  memory.gone = "was unmapped";
+  return Status::success();
+}
+
+AddressSpaceStatistics AddressSpace::statistics() const {
+  AddressSpaceStatistics result;
+  if (!state)
+    return result;
+  Hardware::Lock lock = state->hardware->lock();
+  result.buffers = state->buffers.size();
+  result.smallPages = state->tables->smallPages();
+  result.largePages = state->tables->largePages();
+  result.tableBytes = state->tables->tableMemory();
+  result.reservedBytes = state->cursor - AddressSpaceState::firstAddress;
+  return result;
 }
 
 uint64_t AddressSpace::root() const {

@@ -14,15 +14,28 @@ using namespace tessera::isa;
 namespace tessera::runtime {
 
 BufferState::~BufferState() {
-  if (!mappedBytes)
-    return;
-  Hardware &hardware = *space->hardware;
-  Hardware::Lock lock = hardware.lock();
-  space->buffers.erase(address);
   // The range was mapped by us as a whole; that it cannot be unmapped would be
   // a broken driver, and then its memory must not be used again.
-  if (space->tables->unmap(address, mappedBytes).ok())
-    hardware.releasePhysical(physicalSpace, physical, mappedBytes);
+  (void)takeAway();
+}
+
+Status BufferState::takeAway() {
+  if (!mappedBytes)
+    return Status::success();
+  Hardware &hardware = *space->hardware;
+  Hardware::Lock lock = hardware.lock();
+  uint64_t bytes = std::exchange(mappedBytes, 0);
+  space->buffers.erase(address);
+  TESSERA_RETURN_IF_ERROR(space->tables->unmap(address, bytes));
+  hardware.releasePhysical(physicalSpace, physical, bytes);
+  return Status::success();
+}
+
+Status BufferState::checkUsable() const {
+  if (gone.empty())
+    return Status::success();
+  return Status(StatusCode::FailedPrecondition,
+                fmt::format("buffer '{}' {}", label, gone));
 }
 
 Status BufferState::checkRange(uint64_t offset, uint64_t bytes) const {
@@ -38,6 +51,7 @@ Status BufferState::checkRange(uint64_t offset, uint64_t bytes) const {
 Status BufferState::write(uint64_t offset, std::span<const std::byte> data) {
   TESSERA_RETURN_IF_ERROR(checkRange(offset, data.size()));
   Hardware::Lock lock = space->hardware->lock();
+  TESSERA_RETURN_IF_ERROR(checkUsable());
   return space->hardware->driver->writeMemory(physicalSpace, physical + offset,
                                               data);
 }
@@ -45,6 +59,7 @@ Status BufferState::write(uint64_t offset, std::span<const std::byte> data) {
 Status BufferState::read(uint64_t offset, std::span<std::byte> data) {
   TESSERA_RETURN_IF_ERROR(checkRange(offset, data.size()));
   Hardware::Lock lock = space->hardware->lock();
+  TESSERA_RETURN_IF_ERROR(checkUsable());
   return space->hardware->driver->readMemory(physicalSpace, physical + offset,
                                              data);
 }

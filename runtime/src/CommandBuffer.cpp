@@ -285,6 +285,9 @@ Status CommandBufferState::bind(
                       "{} bytes, {} are needed",
                       label, name, buffers[i]->label, buffers[i]->size,
                       requirements[i].bytes));
+    if (Status usable = buffers[i]->checkUsable(); !usable.ok())
+      return usable.withContext(
+          fmt::format("command buffer '{}': binding '{}'", label, name));
     addresses.push_back(buffers[i]->address);
   }
   for (const PatchSite &site : sites)

@@ -85,7 +85,7 @@ bool QueueState::cancelHopeless() {
             "queue '{}': '{}' waits for semaphore '{}' >= {}, which failed",
             label, work.label, wait.semaphore->label, wait.value));
     }
-    if (hopeless == 0 || (work.anyWait && hopeless < work.waits.size()))
+    if (hopeless == 0 || (work.anyWait && waitsMet(work)))
       continue;
     cancel(work, why);
     any = behind = true;
@@ -108,6 +108,8 @@ void QueueState::cancelAll(const Status &why) {
     cancel(work, why);
   }
   published.clear();
+  openReservations = 0;
+  ++life;
   popDone();
   ring->retire(ring->published());
 }
@@ -235,6 +237,7 @@ Status QueueState::recordFault() {
       signal.semaphore->fail(failure);
   }
   stopping = true;
+  ++life;
   TESSERA_RETURN_IF_ERROR(writeRegister(mmio::queueEnable, 0));
   for (Submission &work : inFlight)
     if (work.stage == Stage::Pending)
@@ -250,6 +253,24 @@ Status QueueState::aborted(const Submission &work) const {
                             failure.message()));
 }
 
+/// Takes back what the device has not started: some of it waits for work that
+/// has failed, and would keep the slot for ever.
+Status QueueState::retract() {
+  if (!slot || stopping || openReservations)
+    return Status::success();
+  bool hopeless = std::ranges::any_of(published, [](const Submission *work) {
+    return std::ranges::any_of(work->waits, [](const Point &wait) {
+      Result<bool> reached = wait.semaphore->reached(wait.value);
+      return !wait.semaphore->failure.ok() && reached && !*reached;
+    });
+  });
+  if (!hopeless)
+    return Status::success();
+  stopping = true;
+  TESSERA_RETURN_IF_ERROR(writeRegister(mmio::queueEnable, 0));
+  return finishStopping();
+}
+
 /// Once what had started has finished: the mask tells what that was.
 Status QueueState::finishStopping() {
   TESSERA_ASSIGN_OR_RETURN(uint64_t status, readRegister(mmio::queueStatus));
@@ -257,6 +278,27 @@ Status QueueState::finishStopping() {
     return Status::success();
   TESSERA_ASSIGN_OR_RETURN(uint64_t done, readRegister(mmio::queueDone));
   TESSERA_ASSIGN_OR_RETURN(uint64_t mask, readRegister(mmio::queueDoneMask));
+  if (failure.ok()) { // It goes on with what is left.
+    for (Submission *work : published) {
+      if (packetsDone(*work, done, mask)) {
+        complete(*work);
+        continue;
+      }
+      work->stage = Stage::Pending;
+      for (uint64_t index = work->first;; ++index) {
+        work->images.push_back(ring->image(index));
+        if (index == work->last)
+          break;
+      }
+      ++pending;
+      pendingPackets += work->images.size();
+      ++hardware->pendingOperations;
+    }
+    published.clear();
+    popDone();
+    ring->retire(ring->published());
+    return detach();
+  }
   for (Submission *work : published) {
     if (work->stage == Stage::Cancelling)
       cancel(*work, failure);
@@ -289,6 +331,8 @@ QueueHandle::~QueueHandle() {
 DeviceState::~DeviceState() {
   Hardware::Lock lock = hardware->lock();
   abandoned.clear();
+  // These would keep the hardware alive that keeps them.
+  auto last = std::exchange(hardware->unmapLater, {});
 }
 
 } // namespace tessera::runtime

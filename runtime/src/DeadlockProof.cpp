@@ -131,7 +131,10 @@ Verdict Search::submission(const QueueState &queue, const Submission &work) {
       held |= it->barrier;
     }
   }
-  if (!any)
+  // The host may still write what it reserved.
+  if (!any && queue.failure.ok() && queue.openReservations)
+    best = {Verdict::Kind::HostMaySignal, Status::success()};
+  else if (!any)
     best = queue.failure.ok() ? deadlock(", which the device does not complete")
                               : Verdict{Verdict::Kind::Failed, queue.failure};
   path.pop_back();

@@ -70,6 +70,22 @@ Status Device::close() {
   return Status::success();
 }
 
+MemoryStatistics Device::memoryStatistics(isa::PhysicalSpace space) const {
+  MemoryStatistics result;
+  if (!state)
+    return result;
+  Hardware::Lock lock = state->hardware->lock();
+  const RangeAllocator &allocator =
+      state->hardware->physical[static_cast<unsigned>(space)];
+  result.total = allocator.total();
+  result.used = allocator.used();
+  result.peakUsed = allocator.peak();
+  result.largestFree = allocator.largestFree();
+  result.allocations = allocator.allocations();
+  result.failures = allocator.failures();
+  return result;
+}
+
 DeviceStatistics Device::statistics() const {
   DeviceStatistics result;
   if (!state)

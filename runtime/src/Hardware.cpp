@@ -70,6 +70,39 @@ Status Hardware::update() {
   for (QueueState *queue : slots)
     if (queue)
       TESSERA_RETURN_IF_ERROR(queue->update());
+  TESSERA_RETURN_IF_ERROR(retractHopeless());
+  return unmapUnused();
+}
+
+Status Hardware::retractHopeless() {
+  if (failuresKnown == failuresSeen)
+    return Status::success();
+  failuresKnown = failuresSeen;
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (slots[i])
+      TESSERA_RETURN_IF_ERROR(slots[i]->retract());
+  return Status::success();
+}
+
+std::string Hardware::userOf(const BufferState *memory) const {
+  for (const QueueState *queue : queues)
+    for (const Submission &work : queue->inFlight)
+      for (const std::shared_ptr<const void> &kept : work.keepAlive)
+        if (kept.get() == memory)
+          return fmt::format("'{}' of queue '{}'", work.label, queue->label);
+  return {};
+}
+
+Status Hardware::unmapUnused() {
+  for (size_t i = 0; i < unmapLater.size();) {
+    if (!userOf(unmapLater[i].get()).empty()) {
+      ++i;
+      continue;
+    }
+    std::shared_ptr<BufferState> memory = std::move(unmapLater[i]);
+    unmapLater.erase(unmapLater.begin() + i);
+    TESSERA_RETURN_IF_ERROR(memory->takeAway());
+  }
   return Status::success();
 }
 
@@ -88,7 +121,8 @@ Status Hardware::drain() {
   for (size_t slot = 0; slot < slots.size(); ++slot)
     if (slots[slot] && (all || named[slot]))
       TESSERA_RETURN_IF_ERROR(slots[slot]->update());
-  return Status::success();
+  TESSERA_RETURN_IF_ERROR(retractHopeless());
+  return unmapUnused();
 }
 
 driver::Progress Hardware::step(driver::Time until) {

@@ -39,6 +39,7 @@
 
 namespace tessera::runtime {
 
+struct BufferState;
 struct QueueState;
 struct SemaphoreState;
 
@@ -75,6 +76,10 @@ struct Hardware {
   std::vector<QueueState *> queues;
   /// Who holds each of the device's queue slots.
   std::vector<QueueState *> slots;
+  uint64_t semaphoresMade = 0;
+  uint64_t failuresSeen = 0, failuresKnown = 0; ///< Of semaphores.
+  /// Operations carry frontiers from when the first pool was made.
+  bool tracksOrder = false;
   uint64_t slotSwitches = 0;
   size_t pendingOperations = 0; ///< Of all queues.
   uint64_t operationsAccepted = 0, operationsCompleted = 0,
@@ -111,6 +116,11 @@ struct Hardware {
   /// FailedPrecondition in a thread that runs a host call: device time passes
   /// only outside; Cancelled once the device is closed.
   Status mayWait(std::string_view who) const;
+  /// The operation in flight that may touch the memory, or "".
+  std::string userOf(const BufferState *memory) const;
+  /// Unmapped as soon as nothing in flight touches them.
+  std::vector<std::shared_ptr<BufferState>> unmapLater;
+
   /// Threads in host calls, with the calls' names.
   std::vector<std::pair<std::thread::id, std::string>> hostCalls;
 
@@ -120,6 +130,8 @@ struct Hardware {
 
 private:
   Status drain();
+  Status retractHopeless();
+  Status unmapUnused();
 };
 
 /// Owner of the hardware on behalf of the user's handles: it also keeps the

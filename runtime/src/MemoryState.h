@@ -14,6 +14,8 @@
 
 namespace tessera::runtime {
 
+struct PoolBlock;
+
 struct AddressSpaceState {
   AddressSpaceState(std::shared_ptr<Hardware> hardware, std::string label);
   ~AddressSpaceState();
@@ -24,6 +26,7 @@ struct AddressSpaceState {
   /// Next virtual address to hand out. It only grows: 2^47 bytes outlast any
   /// process, and a stale address then never means something else.
   uint64_t cursor;
+  static constexpr uint64_t firstAddress = uint64_t(1) << 32;
   std::map<uint64_t, BufferState *> buffers; ///< Live ones, by address.
 
   Result<uint64_t> reserve(uint64_t bytes);
@@ -38,9 +41,15 @@ struct BufferState {
   uint64_t address = 0; ///< Virtual.
   uint64_t physical = 0;
   uint64_t size = 0;        ///< As asked for.
-  uint64_t mappedBytes = 0; ///< Whole pages.
+  uint64_t mappedBytes = 0; ///< Whole pages; 0: nothing of its own is mapped.
   Access access;
+  std::string gone;                 ///< Why it can no longer be used, if so.
+  std::shared_ptr<PoolBlock> block; ///< Of a pool.
 
+  /// Unmaps it and gives its memory back.
+  Status takeAway();
+  /// FailedPrecondition once it was deallocated or unmapped.
+  Status checkUsable() const;
   Status write(uint64_t offset, std::span<const std::byte> data);
   Status read(uint64_t offset, std::span<std::byte> data);
   /// InvalidArgument unless [offset, offset + bytes) lies within the buffer.

@@ -36,6 +36,7 @@ PageTables::makeTable(unsigned level) {
   TESSERA_ASSIGN_OR_RETURN(
       uint64_t physical, hardware.allocatePhysical(PhysicalSpace::Dram, bytes,
                                                    256, label + " page table"));
+  tableBytesHeld += bytes;
   auto table = std::make_unique<Table>();
   table->physical = physical;
   table->level = level;
@@ -70,7 +71,7 @@ PageTables::Page PageTables::find(uint64_t address) const {
       continue;
     }
     bool mapped = table->entries[index] & 1;
-    return {mapped, address / bytes * bytes, bytes};
+    return {mapped, address / bytes * bytes, bytes, table->entries[index]};
   }
 }
 
@@ -155,12 +156,13 @@ Status PageTables::map(uint64_t address, PhysicalSpace space, uint64_t physical,
         (void)unmap(address, done);
       return set;
     }
+    ++pages[large];
     done += large ? largePageBytes : smallPageBytes;
   }
   return Status::success();
 }
 
-Status PageTables::unmap(uint64_t address, uint64_t bytes) {
+Status PageTables::checkWhole(uint64_t address, uint64_t bytes) const {
   TESSERA_RETURN_IF_ERROR(checkRange(label, address, bytes));
   for (uint64_t at = address; at < address + bytes;) {
     Page page = find(at);
@@ -170,15 +172,35 @@ Status PageTables::unmap(uint64_t address, uint64_t bytes) {
     if (page.begin < address || page.begin + page.bytes > address + bytes)
       return Status(
           StatusCode::FailedPrecondition,
-          fmt::format("{}: the page at {:#x}, {} bytes, reaches beyond "
-                      "the range to unmap",
-                      label, page.begin, page.bytes));
+          fmt::format("{}: the page at {:#x}, {} bytes, reaches beyond the "
+                      "range {:#x}, {} bytes",
+                      label, page.begin, page.bytes, address, bytes));
     at = page.begin + page.bytes;
   }
+  return Status::success();
+}
+
+Status PageTables::unmap(uint64_t address, uint64_t bytes) {
+  TESSERA_RETURN_IF_ERROR(checkWhole(address, bytes));
   for (uint64_t at = address; at < address + bytes;) {
     Page page = find(at);
+    unsigned level = page.bytes == largePageBytes ? 1 : 0;
+    TESSERA_RETURN_IF_ERROR(setLeaf(at, level, 0));
+    --pages[level];
+    at += page.bytes;
+  }
+  return Status::success();
+}
+
+Status PageTables::protect(uint64_t address, uint64_t bytes, Access access) {
+  TESSERA_RETURN_IF_ERROR(checkWhole(address, bytes));
+  for (uint64_t at = address; at < address + bytes;) {
+    Page page = find(at);
+    PageEntry entry = PageEntry::decode(page.entry);
+    entry.read = access.read, entry.write = access.write;
+    entry.execute = access.execute;
     TESSERA_RETURN_IF_ERROR(
-        setLeaf(at, page.bytes == largePageBytes ? 1 : 0, 0));
+        setLeaf(at, page.bytes == largePageBytes ? 1 : 0, entry.encode()));
     at += page.bytes;
   }
   return Status::success();

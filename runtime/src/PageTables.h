@@ -36,6 +36,12 @@ public:
   /// FailedPrecondition if a page of the range is not mapped, or is part of a
   /// 2 MiB page that reaches beyond it; then nothing has changed.
   Status unmap(uint64_t address, uint64_t bytes);
+  /// Changes the rights of mapped pages; checks as unmap() does.
+  Status protect(uint64_t address, uint64_t bytes, Access access);
+
+  uint64_t smallPages() const { return pages[0]; } ///< Mapped now.
+  uint64_t largePages() const { return pages[1]; }
+  uint64_t tableMemory() const { return tableBytesHeld; }
 
 private:
   struct Table {
@@ -51,14 +57,18 @@ private:
   struct Page {
     bool mapped = false;
     uint64_t begin = 0, bytes = 0;
+    uint64_t entry = 0;
   };
   Page find(uint64_t address) const;
   Status setEntry(Table &table, unsigned index, uint64_t entry);
+  Status checkWhole(uint64_t address, uint64_t bytes) const;
   Status setLeaf(uint64_t address, unsigned level, uint64_t entry);
 
   Hardware &hardware;
   std::string label;
   std::unique_ptr<Table> top;
+  uint64_t pages[2] = {0, 0}; ///< Of 64 KiB, of 2 MiB.
+  uint64_t tableBytesHeld = 0;
 };
 
 } // namespace tessera::runtime

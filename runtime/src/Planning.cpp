@@ -59,6 +59,32 @@ Status QueueState::checkPoints(const Operation &operation) const {
   return Status::success();
 }
 
+Status QueueState::checkOrder(const Operation &operation) const {
+  for (const Point &signal : operation.signals) {
+    const SemaphoreState &semaphore = *signal.semaphore;
+    if (semaphore.hostMaySignal)
+      continue;
+    uint64_t promised =
+        semaphore.producers.empty() ? 0 : semaphore.producers.back().value;
+    for (const Submission &work : inFlight)
+      for (const Point &wait : work.waits) {
+        if (!work.inFlight() || work.anyWait ||
+            wait.semaphore != signal.semaphore || wait.value > signal.value ||
+            wait.value <= promised)
+          continue;
+        TESSERA_ASSIGN_OR_RETURN(bool reached, semaphore.reached(wait.value));
+        if (!reached)
+          return Status(
+              StatusCode::Deadlock,
+              fmt::format("deadlock: '{}', earlier in order, waits for "
+                          "semaphore '{}' >= {}, which only this operation "
+                          "would signal",
+                          work.label, semaphore.label, wait.value));
+      }
+  }
+  return Status::success();
+}
+
 static SemaphoreValue inPacket(const Point &point) {
   return {point.semaphore->index, point.value};
 }

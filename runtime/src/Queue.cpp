@@ -46,6 +46,7 @@ Result<Queue> Queue::create(const AddressSpace &space, QueueOptions options) {
   state->space = space.state;
   state->label = options.label;
   state->priority = options.priority;
+  state->inOrder = options.inOrder;
   state->firstIndex = options.firstIndex;
   state->nextId = options.firstId;
   TESSERA_ASSIGN_OR_RETURN(state->ring,
@@ -70,6 +71,8 @@ Status Queue::waitIdle(Deadline deadline) const {
     TESSERA_ASSIGN_OR_RETURN(
         bool idle,
         queue.runUntil([&] { return queue.inFlight.empty(); }, deadline));
+    if (!hardware.closed.ok())
+      return hardware.closed;
     if (!queue.failure.ok())
       return queue.failure;
     if (!queue.lost.ok() && idle)

@@ -51,6 +51,8 @@ static Result<Span> resolve(const QueueState &queue, const std::string &label,
                     "of '{}'",
                     context, buffer->label, buffer->space->label,
                     queue.space->label));
+  if (Status usable = buffer->checkUsable(); !usable.ok())
+    return usable.withContext(context);
   if (size == BufferRange::wholeSize)
     size = buffer->size - std::min(buffer->size, offset);
   if (Status checked = buffer->checkRange(offset, size); !checked.ok())
@@ -249,20 +251,7 @@ Status Queue::signal(const SubmitOptions &options) {
     return Status(StatusCode::InvalidArgument,
                   fmt::format("queue '{}': '{}': no semaphore to signal",
                               handle->state->label, operation.label));
-  bool narrow = true;
-  for (const Point &signal : operation.signals)
-    narrow &= signal.value >> 32 == 0;
-  // A barrier packet waits and signals, but holds a 32-bit value.
-  if (!operation.waits.empty() && narrow && operation.waits.size() <= 4) {
-    BarrierPacket body;
-    for (size_t i = 0; i < operation.waits.size(); ++i)
-      body.waits[i] = {operation.waits[i].semaphore->index,
-                       operation.waits[i].value};
-    operation.packet.body = body;
-    operation.waitsInPacket = true;
-  } else {
-    operation.packet.body = SignalPacket{};
-  }
+  operation.makeSignal();
   return handle->state->submit(operation);
 }
 

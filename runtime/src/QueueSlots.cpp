@@ -54,7 +54,7 @@ Result<bool> Hardware::giveSlot(QueueState &queue) {
   if (queue.slot) {
     queue.draining &= std::ranges::any_of(
         queues, [](const QueueState *q) { return q->wantsSlot; });
-    return !queue.draining;
+    return !queue.draining && !queue.stopping;
   }
   queue.wantsSlot = true;
   while (true) {
@@ -78,10 +78,10 @@ Result<bool> Hardware::giveSlot(QueueState &queue) {
                         next->priority + next->passedOver))
         next = waiting;
     TESSERA_RETURN_IF_ERROR(next->attach(uint32_t(free - slots.begin())));
-    if (next == &queue)
-      return true;
     for (QueueState *waiting : queues)
       waiting->passedOver += waiting->wantsSlot;
+    if (next == &queue)
+      return true;
     TESSERA_RETURN_IF_ERROR(next->publishPending().status());
   }
 

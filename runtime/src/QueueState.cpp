@@ -88,8 +88,10 @@ Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
                   "the queue has stopped: " + failure.message());
   TESSERA_RETURN_IF_ERROR(checkPoints(operation));
   Prepared prepared;
-  prepared.barrier =
-      operation.barrier || operation.isBarrierOperation || barrierPending;
+  prepared.barrier = operation.barrier || operation.isBarrierOperation ||
+                     barrierPending || inOrder;
+  if (inOrder)
+    TESSERA_RETURN_IF_ERROR(checkOrder(operation));
   if (prepared.barrier && !lost.ok())
     return Status(StatusCode::Aborted,
                   "earlier work of the queue failed: " + lost.message());
@@ -201,6 +203,13 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   work.keepAlive = std::move(operation.keepAlive);
   work.gates = std::move(prepared.gates);
   work.hostCall = std::move(operation.hostCall);
+  if (hardware->tracksOrder) {
+    work.before = std::make_unique<Frontier>(
+        orderBefore({work.waits.data(), work.anyWait ? 0 : work.waits.size()},
+                    work.barrier));
+    if (work.barrier)
+      behindBarrier = *work.before;
+  }
   for (const Point &signal : work.signals)
     signal.semaphore->addProducer(signal.value, work);
   if (work.commands)
@@ -213,10 +222,17 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   if (images.empty())
     images = {&prepared.image, 1};
   // What the device may have at once goes there at once.
-  if (!pending && slot && !draining && !work.hostCall && waitsCovered(work)) {
+  if (operation.reserved) {
+    // Nothing is parked and a slot is held: Queue::reserve() has seen to it.
+    work.first = ring->reserve(packets);
+    work.last = work.first + packets - 1;
+    work.stage = Stage::Armed;
+    published.push_back(&work);
+    ++openReservations;
+  } else if (!pending && slot && !draining && !stopping && !work.hostCall &&
+             waitsCovered(work)) {
     enter(work, images);
-    if (!operation.reserved)
-      TESSERA_RETURN_IF_ERROR(ringDoorbell());
+    TESSERA_RETURN_IF_ERROR(ringDoorbell());
   } else {
     if (packets)
       work.images.assign(images.begin(), images.end());
@@ -229,6 +245,38 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   // Whoever waits for something that this work may signal looks again.
   hardware->hostSignalled.notify_all();
   return Status::success();
+}
+
+Frontier QueueState::orderBefore(std::span<const Point> waits,
+                                 bool barrier) const {
+  Frontier frontier = behindBarrier;
+  auto reach = [&](const Point &point) {
+    if (point.semaphore->isDeallocations)
+      frontier.add(point.semaphore->serial, point.value);
+  };
+  for (const Point &wait : waits) {
+    reach(wait);
+    // A timeline passes its values in order: whoever was to signal this one or
+    // a smaller one has completed.
+    for (const SemaphoreState::Producer &producer : wait.semaphore->producers) {
+      if (producer.value > wait.value)
+        break;
+      if (producer.work->before)
+        frontier.join(*producer.work->before);
+      for (const Point &signal : producer.work->signals)
+        reach(signal);
+    }
+  }
+  if (barrier)
+    for (const Submission &earlier : inFlight) {
+      // The new operation itself, if it is in already, signals nothing yet.
+      if (!earlier.inFlight() || !earlier.before)
+        continue;
+      frontier.join(*earlier.before);
+      for (const Point &signal : earlier.signals)
+        reach(signal);
+    }
+  return frontier;
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,8 +295,9 @@ static bool covered(const Point &wait) {
 }
 
 bool QueueState::waitsCovered(const Submission &work) const {
-  if (work.anyWait && !work.waits.empty())
-    return std::any_of(work.waits.begin(), work.waits.end(), covered);
+  // Of alternatives one may fail: the host decides.
+  if (work.anyWait)
+    return waitsMet(work);
   return std::all_of(work.waits.begin(), work.waits.end(), covered);
 }
 
@@ -262,6 +311,27 @@ bool QueueState::waitsMet(const Submission &work) const {
   return std::all_of(work.waits.begin(), work.waits.end(), met);
 }
 
+void Operation::makeSignal() {
+  bool narrow = true;
+  for (const Point &signal : signals)
+    narrow &= signal.value >> 32 == 0;
+  // A barrier packet waits and signals and orders nothing else, but it holds
+  // four waits and a value of 32 bits.
+  if (!signals.empty() && (waits.empty() || !narrow || waits.size() > 4)) {
+    packet.body = SignalPacket{};
+    return;
+  }
+  if (waits.size() > 4) {
+    isBarrierOperation = true;
+    return;
+  }
+  BarrierPacket body;
+  for (size_t i = 0; i < waits.size(); ++i)
+    body.waits[i] = {waits[i].semaphore->index, waits[i].value};
+  packet.body = body;
+  waitsInPacket = true;
+}
+
 void QueueState::enter(Submission &work, std::span<const PacketImage> images) {
   work.first = ring->published();
   work.last = work.first + images.size() - 1;
@@ -272,7 +342,7 @@ void QueueState::enter(Submission &work, std::span<const PacketImage> images) {
 }
 
 Result<bool> QueueState::publishPending() {
-  if (!failure.ok() || !pending)
+  if (!failure.ok() || !pending || stopping)
     return false;
   bool any = false;
   bool held = false; // Something earlier has not been published.
@@ -387,7 +457,7 @@ Result<bool> QueueState::runHostCalls() {
 
 Status QueueState::armHostCalls() {
   for (const Submission &work : inFlight) {
-    if (!work.hostCall || work.stage != Stage::Pending)
+    if ((!work.hostCall && !work.anyWait) || work.stage != Stage::Pending)
       continue;
     for (const Point &wait : work.waits) {
       TESSERA_ASSIGN_OR_RETURN(bool reached,
@@ -396,7 +466,7 @@ Status QueueState::armHostCalls() {
         TESSERA_RETURN_IF_ERROR(
             hardware->driver->armSemaphore(wait.semaphore->index, wait.value));
     }
-    if (work.barrier && !earlierDone(work))
+    if (work.hostCall && work.barrier && !earlierDone(work))
       TESSERA_RETURN_IF_ERROR(askForCompletion());
   }
   return Status::success();

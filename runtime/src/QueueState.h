@@ -36,6 +36,7 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   std::shared_ptr<AddressSpaceState> space;
   std::string label;
   uint8_t priority = 0;
+  bool inOrder = false;
   uint64_t firstIndex = 0; ///< Of the first packet.
   std::unique_ptr<Ring> ring;
   uint32_t nextId = 0;
@@ -46,11 +47,17 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   size_t pending = 0;                 ///< Operations in stage Pending.
   uint64_t pendingPackets = 0;
   uint64_t operations = 0; ///< Accepted until now.
-  Status failure;          ///< Why the queue stopped.
+  /// What has been reached before anything behind the last barrier starts.
+  Frontier behindBarrier;
+  /// Deallocations of the queue, in order (MemoryPool).
+  std::shared_ptr<SemaphoreState> deallocations;
+  uint64_t deallocated = 0;
+  Status failure; ///< Why the queue stopped.
   /// The first operation that failed since waitIdle() last told of one, while
   /// the queue goes on.
   Status lost;
   uint32_t openReservations = 0;
+  uint64_t life = 0; ///< Stops and resets until now; reservations end there.
 
   /// The device's queue slot that it holds.
   std::optional<uint32_t> slot;
@@ -139,6 +146,9 @@ private:
   Result<Point> takeGate(std::vector<uint32_t> &usedGates);
   void releaseGates(const std::vector<uint32_t> &usedGates);
   Status checkPoints(const Operation &operation) const;
+  /// Deadlock if earlier work of the queue waits for what only this operation,
+  /// which comes after it, would signal.
+  Status checkOrder(const Operation &operation) const;
   Status makeRoom(uint64_t packets, const Operation &operation);
 
   // Publication.
@@ -154,7 +164,16 @@ private:
   void popDone();
   Status recordFault();
   Status aborted(const Submission &work) const;
+
+public:
+  /// What has been reached before an operation with these waits would start.
+  Frontier orderBefore(std::span<const Point> waits, bool barrier) const;
   Status finishStopping();
+
+public:
+  Status retract();
+
+private:
 };
 
 /// What Queue handles share: its end is the end of the user's interest.

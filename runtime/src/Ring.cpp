@@ -69,6 +69,12 @@ void Ring::publishAt(uint64_t index, const PacketImage &packet) {
   storeHeader(index, packet[0]);
 }
 
+PacketImage Ring::image(uint64_t index) {
+  PacketImage packet;
+  std::memcpy(packet.data(), slot(index), isa::packetBytes);
+  return packet;
+}
+
 void Ring::retire(uint64_t completed) {
   assert(int64_t(publishedCount - completed) >= 0);
   for (; int64_t(completed - retiredCount) > 0; ++retiredCount)

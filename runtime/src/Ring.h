@@ -44,8 +44,10 @@ public:
   /// Takes slots whose packets come later, by publishAt(); returns the first
   /// index.
   uint64_t reserve(uint64_t packets);
-  /// Publishes a reserved slot: once, from any thread, without a lock.
+  /// Publishes a reserved slot, once.
   void publishAt(uint64_t index, const PacketImage &packet);
+  /// What was published in a slot that has not been retired.
+  PacketImage image(uint64_t index);
   /// Marks the slots of packets below `completed` Invalid.
   void retire(uint64_t completed);
 

@@ -52,8 +52,10 @@ void SemaphoreState::removeProducer(uint64_t value) {
 }
 
 void SemaphoreState::fail(const Status &status) {
-  if (failure.ok())
-    failure = status;
+  if (!failure.ok())
+    return;
+  failure = status;
+  ++hardware->failuresSeen;
 }
 
 Result<std::shared_ptr<SemaphoreState>>
@@ -68,6 +70,7 @@ makeSemaphore(const std::shared_ptr<Hardware> &hardware, std::string label) {
   auto state = std::make_shared<SemaphoreState>();
   state->hardware = hardware;
   state->index = *index;
+  state->serial = ++hardware->semaphoresMade;
   state->label = std::move(label);
   // The index may have had an earlier life. The write takes its time to arrive.
   TESSERA_ASSIGN_OR_RETURN(uint64_t old, state->value());

@@ -19,9 +19,11 @@ struct SemaphoreState {
   ~SemaphoreState();
 
   std::shared_ptr<Hardware> hardware;
-  uint32_t index = 0; ///< In the device's table.
+  uint64_t serial = 0; ///< Unique in the device's life.
+  uint32_t index = 0;  ///< In the device's table.
   std::string label;
   bool hostMaySignal = false;
+  bool isDeallocations = false; ///< Of a queue: frontiers name only these.
   uint64_t hostSignalled = 0; ///< Last value sent; it may still be on its way.
   Status failure;             ///< The first one stays.
 

@@ -9,6 +9,7 @@
 #define TESSERA_RUNTIME_SRC_SUBMISSION_H
 
 #include "CommandBufferState.h"
+#include "Frontier.h"
 #include "InlineVector.h"
 #include "Ring.h"
 #include "SemaphoreState.h"
@@ -57,6 +58,9 @@ struct Operation {
   std::function<Status()> hostCall; ///< Instead of a packet.
   /// Slots that are reserved and written later; instead of `packet`.
   uint32_t reserved = 0;
+
+  /// Makes the packet one that only waits and signals.
+  void makeSignal();
 };
 
 /// One operation in flight: a run of consecutive packets.
@@ -75,6 +79,8 @@ struct Submission {
   std::vector<uint32_t> gates;     ///< Indices in QueueState::gates.
   std::vector<PacketImage> images; ///< Until they are published.
   std::function<Status()> hostCall;
+  /// What has been reached before it starts; kept while pools are in use.
+  std::unique_ptr<Frontier> before;
 
   bool inFlight() const { return stage != Stage::Done; }
 };

@@ -7,6 +7,7 @@
 
 #include "ConformanceFixture.h"
 #include "tessera/Support/Random.h"
+#include "tessera/runtime/Stream.h"
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -20,7 +21,7 @@ TEST_P(OrderConformance, fifo_same_queue) {
   Queue q = queue();
   Semaphore s = semaphore();
   Random random(3);
-  for (uint64_t i = 1; i <= 100; ++i) {
+  for (uint64_t i = 1; i <= 1000; ++i) {
     uint64_t bytes = 4 * (1 + random.below(2000));
     Buffer a = buffer(bytes), b = buffer(bytes);
     dope(b);
@@ -30,6 +31,63 @@ TEST_P(OrderConformance, fifo_same_queue) {
     ASSERT_OK(s.wait(i));
     ASSERT_TRUE(allAre(contents(b), i)) << bytes;
   }
+}
+
+// Two independent operations, the long one first. Without a barrier the short
+// one may start before the long one has ended; with one it may not.
+TEST_P(OrderConformance, no_barrier_may_overlap) {
+  for (bool barrier : {false, true}) {
+    Queue q = queue();
+    Semaphore s = semaphore("S"), t = semaphore("T");
+    Buffer a = buffer(1 << 20), b = buffer(1 << 20), stamp = buffer(8);
+    std::vector<uint32_t> data(a.size() / 4, 17);
+    ASSERT_OK(a.write(0, std::as_bytes(std::span(data))));
+    dope(b);
+    ASSERT_OK(q.copy(b, a, {.signal = {{s, 1}}}));
+    ASSERT_OK(q.timestamp(stamp, {.signal = {{t, 1}}, .barrier = barrier}));
+    ASSERT_OK(s.wait(1));
+    driver::Time end = device.now();
+    ASSERT_OK(t.wait(1));
+    uint64_t start = 0;
+    ASSERT_OK(stamp.read(0, std::as_writable_bytes(std::span(&start, 1))));
+    EXPECT_TRUE(allAre(contents(b), 17));
+    if (barrier)
+      EXPECT_GE(start, end);
+    else if (GetParam() == "simulator")
+      EXPECT_LT(start, end);
+  }
+}
+
+// Each of four alternatives alone; then one that fails before any is met.
+TEST_P(OrderConformance, barrier_or_any) {
+  Queue q = queue();
+  Semaphore done = semaphore("done");
+  for (int first = 0; first < 4; ++first) {
+    SubmitOptions options;
+    std::vector<Semaphore> gates;
+    for (int i = 0; i < 4; ++i) {
+      gates.push_back(semaphore("gate" + std::to_string(i), true));
+      options.wait.push_back({gates[i], 1});
+    }
+    options.signal = {{done, uint64_t(first + 1)}};
+    ASSERT_OK(q.barrierAny(options));
+    ASSERT_ERROR(done.wait(first + 1, device.afterCycles(5000)),
+                 DeadlineExceeded, "'done'");
+    ASSERT_OK(gates[first].signal(1));
+    ASSERT_OK(done.wait(first + 1));
+  }
+
+  BufferOptions readOnly;
+  readOnly.access.write = false;
+  Result<Buffer> target = space.allocate(64, readOnly);
+  ASSERT_OK(target.status());
+  Semaphore failing = semaphore("failing"), gate = semaphore("gate", true);
+  ASSERT_OK(q.barrierAny({.wait = {{gate, 1}, {failing, 1}},
+                          .signal = {{done, 5}},
+                          .label = "any"}));
+  Queue bad = queue("bad");
+  ASSERT_OK(bad.fill(*target, 1, {.signal = {{failing, 1}}}));
+  EXPECT_ERROR(done.wait(5), PageFault, "'failing' >= 1, which failed");
 }
 
 // All 24 release orders of four waits, then nine waits over chained packets.
@@ -86,6 +144,32 @@ TEST_P(OrderConformance, wait_before_signal) {
   EXPECT_TRUE(allAre(contents(b), 77));
 }
 
+// The read waits only for the last of a chain, whose first link is the write.
+TEST_P(OrderConformance, transitive_skip) {
+  constexpr int links = 5;
+  std::vector<Queue> queues;
+  for (int i = 0; i < 3; ++i)
+    queues.push_back(queue("Q" + std::to_string(i)));
+  Semaphore s = semaphore("S"), t = semaphore("T");
+  Buffer a = buffer(1 << 16), b = buffer(1 << 16), other = buffer(64);
+  for (uint32_t round = 0; round < 8; ++round) {
+    dope(a), dope(b);
+    uint64_t base = round * (links + 1);
+    // Submitted last to first.
+    ASSERT_OK(queues[1].copy(
+        b, a, {.wait = {{s, base + links}}, .signal = {{t, round + 1}}}));
+    for (int link = links - 1; link >= 1; --link)
+      ASSERT_OK(queues[link % 3].fill(
+          other, link,
+          {.wait = {{s, base + link}}, .signal = {{s, base + link + 1}}}));
+    ASSERT_OK(queues[0].fill(a, 100 + round, {.signal = {{s, base + 1}}}));
+    ASSERT_OK(t.wait(round + 1));
+    ASSERT_TRUE(allAre(contents(b), 100 + round));
+    ASSERT_OK(queues[0].signal({.signal = {{s, base + links + 1}}}));
+    ASSERT_OK(s.wait(base + links + 1));
+  }
+}
+
 // In a plain queue order comes from semaphores alone.
 TEST_P(OrderConformance, same_queue_forward_wait) {
   Queue q = queue();
@@ -105,6 +189,18 @@ TEST_P(OrderConformance, same_queue_forward_wait) {
   EXPECT_EQ(status.code(), StatusCode::Deadlock);
   for (const char *part : {"'X'", "'S' >= 2", "'Y'", "cycle"})
     EXPECT_THAT(status.message(), ::testing::HasSubstr(part));
+
+  // In order it is certain at submission, and refused.
+  Result<Stream> stream = Stream::create(space);
+  ASSERT_OK(stream.status());
+  Semaphore u = semaphore("U");
+  ASSERT_OK(stream->fill(a, 8, {.wait = {{u, 1}}, .label = "X"}));
+  EXPECT_ERROR(stream->fill(a, 9, {.signal = {{u, 1}}, .label = "Y"}), Deadlock,
+               "'X', earlier in order, waits for semaphore 'U' >= 1");
+  // Another queue can still do it.
+  ASSERT_OK(queue("other").signal({.signal = {{u, 1}}}));
+  ASSERT_OK(stream->waitIdle());
+  EXPECT_TRUE(allAre(contents(a), 8));
 }
 
 TEST_P(OrderConformance, fan_out_values) {

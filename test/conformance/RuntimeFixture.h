@@ -26,6 +26,13 @@
     ::tessera::Status testStatus = (expr);                                     \
     ASSERT_TRUE(testStatus.ok()) << testStatus.message();                      \
   } while (false)
+#define ASSERT_ERROR(expr, expectedCode, text)                                 \
+  do {                                                                         \
+    ::tessera::Status testStatus = (expr);                                     \
+    ASSERT_EQ(testStatus.code(), ::tessera::StatusCode::expectedCode)          \
+        << testStatus.message();                                               \
+    ASSERT_THAT(testStatus.message(), ::testing::HasSubstr(text));             \
+  } while (false)
 /// A code, and a message that contains the text.
 #define EXPECT_ERROR(expr, expectedCode, text)                                 \
   do {                                                                         \

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConformanceFixture.h"
+#include <thread>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -35,6 +36,105 @@ TEST_P(WaitConformance, wait_timeout_exact) {
     EXPECT_EQ(device.now(), deadline);
     ASSERT_OK(s.wait(next));
   }
+}
+
+// Waits that end early leave nothing behind.
+TEST_P(WaitConformance, waiters_do_not_leak) {
+  Semaphore s = semaphore("S", true), t = semaphore("T", true);
+  auto state = [&]() -> size_t {
+    Result<std::vector<std::byte>> saved = device.driver().save();
+    return saved ? saved->size() : 0;
+  };
+  ASSERT_ERROR(s.wait(1, device.afterCycles(1)), DeadlineExceeded, "'S'");
+  size_t before = state();
+  for (int i = 0; i < 100'000; ++i)
+    ASSERT_ERROR(s.wait(1, Deadline::poll()), DeadlineExceeded, "'S'");
+  for (int i = 0; i < 1'000; ++i)
+    ASSERT_ERROR(s.wait(1, device.afterCycles(1)), DeadlineExceeded, "'S'");
+  EXPECT_EQ(state(), before);
+  ASSERT_OK(s.signal(1));
+  ASSERT_OK(s.wait(1));
+}
+
+TEST_P(WaitConformance, host_deadline) {
+  Semaphore s = semaphore("S", true);
+  auto begin = Deadline::HostClock::now();
+  auto wait = std::chrono::milliseconds(20);
+  EXPECT_ERROR(s.wait(1, Deadline::afterHost(wait)), DeadlineExceeded,
+               "'S' is 0");
+  EXPECT_GE(Deadline::HostClock::now() - begin, wait);
+}
+
+TEST_P(WaitConformance, orphan_wait) {
+  EXPECT_ERROR(semaphore("orphan").wait(1), Deadlock,
+               "'orphan' >= 1, which nothing in flight will signal");
+  Semaphore host = semaphore("host", true);
+  std::thread signaller([&] { EXPECT_OK(host.signal(1)); });
+  EXPECT_OK(host.wait(1));
+  signaller.join();
+}
+
+TEST_P(WaitConformance, host_call_runs_in_order) {
+  Queue q = queue();
+  Semaphore s = semaphore("S"), t = semaphore("T");
+  Buffer a = buffer(64), b = buffer(64);
+  std::vector<uint32_t> seen;
+  ASSERT_OK(q.fill(a, 7, {.signal = {{s, 1}}}));
+  ASSERT_OK(q.hostCall(
+      [&] {
+        seen = contents(a);
+        return q.fill(b, 8, {.signal = {{t, 1}}}); // Submission is allowed.
+      },
+      {.wait = {{s, 1}}, .signal = {{s, 2}}}));
+  ASSERT_OK(s.wait(2));
+  EXPECT_TRUE(allAre(seen, 7));
+  EXPECT_EQ(seen.size(), 16u);
+  ASSERT_OK(t.wait(1));
+  EXPECT_TRUE(allAre(contents(b), 8));
+
+  // As a barrier: after all before, before all behind.
+  int calls = 0;
+  ASSERT_OK(q.fill(a, 9));
+  ASSERT_OK(q.hostCall(
+      [&] {
+        ++calls;
+        EXPECT_TRUE(allAre(contents(a), 9));
+        return Status::success();
+      },
+      {.barrier = true}));
+  ASSERT_OK(q.fill(a, 10, {.barrier = true}));
+  ASSERT_OK(q.waitIdle());
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(allAre(contents(a), 10));
+
+  // Its failure is that of its signals.
+  ASSERT_OK(
+      q.hostCall([] { return Status(StatusCode::BusError, "no such luck"); },
+                 {.signal = {{s, 3}}, .label = "unlucky"}));
+  EXPECT_ERROR(s.wait(3), BusError, "host call 'unlucky': no such luck");
+  EXPECT_ERROR(q.waitIdle(), BusError, "no such luck");
+  EXPECT_OK(q.waitIdle()); // Told once.
+}
+
+TEST_P(WaitConformance, host_call_reentrancy) {
+  Queue q = queue();
+  Semaphore s = semaphore("S"), never = semaphore("never", true);
+  Buffer a = buffer(64);
+  Status idle, waited, read;
+  std::vector<std::byte> data(64);
+  ASSERT_OK(q.hostCall(
+      [&] {
+        idle = q.waitIdle();
+        waited = never.wait(1);
+        read = q.readBack(a, data);
+        return Status::success();
+      },
+      {.signal = {{s, 1}}, .label = "inner"}));
+  ASSERT_OK(s.wait(1));
+  EXPECT_ERROR(idle, FailedPrecondition, "inside the host call 'inner'");
+  EXPECT_ERROR(waited, FailedPrecondition, "inside the host call 'inner'");
+  EXPECT_ERROR(read, FailedPrecondition, "inside the host call 'inner'");
+  ASSERT_OK(q.waitIdle());
 }
 
 TEST_P(WaitConformance, deadlock_cycle) {

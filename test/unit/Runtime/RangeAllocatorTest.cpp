@@ -15,12 +15,14 @@ using tessera::runtime::RangeAllocator;
 
 TEST(RangeAllocator, AlignsAndMerges) {
   RangeAllocator ranges(16, 1024);
-  EXPECT_EQ(ranges.allocate(100, 64), 64u);
-  EXPECT_EQ(ranges.allocate(16, 16), 16u); // In the gap that alignment left.
+  // Small: as high as alignment lets it, 1024 - 100 = 924 = 14 · 64 + 28.
+  EXPECT_EQ(ranges.allocate(100, 64), 896u);
+  EXPECT_EQ(ranges.allocate(16, 16), 1008u); // In the gap that alignment left.
   EXPECT_EQ(ranges.available(), 1008u - 116);
   EXPECT_FALSE(ranges.allocate(1000, 1));
-  ranges.release(64, 100);
-  ranges.release(16, 16);
+  EXPECT_EQ(ranges.failures(), 1u);
+  ranges.release(896, 100);
+  ranges.release(1008, 16);
   EXPECT_EQ(ranges.largestFree(), 1008u);
   EXPECT_EQ(ranges.used(), 0u);
   EXPECT_EQ(ranges.allocate(1008, 1), 16u);

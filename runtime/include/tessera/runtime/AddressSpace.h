@@ -22,6 +22,20 @@
 
 namespace tessera::runtime {
 
+/// What to do with memory that operations in flight may touch.
+enum class WhenInUse : uint8_t {
+  Refuse, ///< FailedPrecondition that names the operation; nothing changes.
+  Defer,  ///< No new operation may name it; it goes when the last is done.
+  Force,  ///< At once: what still touches it faults, and only that queue.
+};
+
+struct AddressSpaceStatistics {
+  uint64_t buffers = 0;
+  uint64_t smallPages = 0, largePages = 0; ///< Mapped: of 64 KiB, of 2 MiB.
+  uint64_t tableBytes = 0;                 ///< Page tables in DRAM.
+  uint64_t reservedBytes = 0; ///< Virtual addresses handed out, with gaps.
+};
+
 class AddressSpace {
 public:
   AddressSpace() = default;
@@ -40,6 +54,15 @@ public:
   /// FailedPrecondition if a live buffer lies in the range or a page of it is
   /// not mapped.
   Status unmap(uint64_t address, uint64_t bytes);
+  /// Changes what the device may do with mapped pages, from its next access on.
+  /// FailedPrecondition where a page is not mapped or reaches beyond the range.
+  Status protect(uint64_t address, uint64_t bytes, Access access);
+  /// Takes a buffer's mapping and memory away while handles of it live; they
+  /// can then only be dropped. FailedPrecondition for one that is gone already.
+  Status unmap(const Buffer &buffer, WhenInUse whenInUse = WhenInUse::Refuse);
+
+  /// Now.
+  AddressSpaceStatistics statistics() const;
 
   /// Physical address of the level-3 page table.
   uint64_t root() const;
@@ -51,6 +74,7 @@ public:
 private:
   friend class Queue;
   friend class CommandBuffer;
+  friend class MemoryPool;
   std::shared_ptr<AddressSpaceState> state;
   std::shared_ptr<DeviceState> device;
 };

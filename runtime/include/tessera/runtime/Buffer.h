@@ -60,6 +60,7 @@ private:
   friend class AddressSpace;
   friend class Queue;
   friend class CommandBuffer;
+  friend class MemoryPool;
   std::shared_ptr<BufferState> state;
 };
 

@@ -38,6 +38,17 @@ struct DeviceStatistics {
   uint64_t notifications = 0, notificationOverflows = 0;
 };
 
+/// Of one physical space. Bytes.
+struct MemoryStatistics {
+  uint64_t total = 0, used = 0, peakUsed = 0, largestFree = 0;
+  uint64_t allocations = 0, failures = 0;
+  /// What of the free memory is not in the largest free range: 0 to 1.
+  double fragmentation() const {
+    uint64_t free = total - used;
+    return free ? 1.0 - double(largestFree) / double(free) : 0.0;
+  }
+};
+
 class Device {
 public:
   Device() = default;
@@ -55,6 +66,8 @@ public:
 
   /// Bytes of a physical space that are in use by buffers, rings and tables.
   uint64_t bytesInUse(isa::PhysicalSpace space) const;
+
+  MemoryStatistics memoryStatistics(isa::PhysicalSpace space) const;
 
   /// Ends everything: the device stops, work that has not completed is
   /// cancelled, every wait, also of other threads, returns Cancelled, and no

@@ -49,6 +49,8 @@ struct QueueOptions {
   uint8_t priority = 0;    ///< 0 lowest … 15.
   uint32_t firstId = 0;    ///< Id of the first packet; ids wrap at 2^32.
   uint64_t firstIndex = 0; ///< Of the first packet; indices wrap at 2^64.
+  /// Every operation is a barrier (Stream.h).
+  bool inOrder = false;
   std::string label = "queue";
 };
 
@@ -64,6 +66,33 @@ struct SubmitOptions {
   bool barrier = false; ///< Start when all earlier work of the queue completed.
   WhenFull whenFull = WhenFull::Wait;
   std::string label{}; ///< Empty: the operation's name.
+};
+
+/// Slots of a queue whose packets are written later, by any thread. The device
+/// never passes a slot that is not published, nor runs it.
+class Reservation {
+public:
+  Reservation() = default;
+  Reservation(Reservation &&) = default;
+  Reservation &operator=(Reservation &&other);
+  /// What was not published becomes packets that do nothing.
+  ~Reservation();
+
+  uint32_t count() const { return uint32_t(packets.size()); }
+  /// The packet of one slot, 64 bytes, of any type but Invalid. InvalidArgument
+  /// for anything else; FailedPrecondition after publish().
+  Status write(uint32_t slot, std::span<const uint8_t> packet);
+  /// Bodies, headers, doorbell. FailedPrecondition if a slot was not written,
+  /// or a second time; Aborted if the queue stopped meanwhile: then nothing was
+  /// published, and the packets can be submitted again.
+  Status publish();
+
+private:
+  friend class Queue;
+  std::shared_ptr<QueueHandle> handle;
+  uint64_t first = 0, life = 0;
+  std::vector<std::array<uint8_t, isa::packetBytes>> packets;
+  std::vector<bool> written;
 };
 
 class Queue {
@@ -89,7 +118,7 @@ public:
   /// the waits are met.
   Status barrier(const SubmitOptions &options = {});
   /// Signals once any of the 1 to 4 waits is met; orders nothing else. Fails
-  /// only when all of them have failed.
+  /// when one of them fails before any is met.
   Status barrierAny(const SubmitOptions &options);
   /// Calls the function on the host once the waits are met, in a thread that
   /// waits for something of the device, without any lock held. It may submit
@@ -107,6 +136,12 @@ public:
   /// Stores device time, femtoseconds, in 8 bytes.
   Status timestamp(const BufferRange &destination,
                    const SubmitOptions &options = {});
+
+  /// Takes the next `count` slots for packets that are written later. What the
+  /// options name must be in the packets; it is only recorded. A reservation
+  /// holds a queue slot of the device until it is published.
+  Result<Reservation> reserve(uint32_t count,
+                              const SubmitOptions &options = {});
 
   /// One packet as it is, for tests of what a device does with bad ones.
   Status submitRaw(std::span<const uint8_t> packet,
@@ -129,6 +164,7 @@ public:
   explicit operator bool() const { return handle != nullptr; }
 
 private:
+  friend class MemoryPool;
   static Operation start(std::string_view name, const SubmitOptions &options);
   std::shared_ptr<QueueHandle> handle;
 };

@@ -1,0 +1,510 @@
+//===- MemoryPool.cpp - Stream-ordered allocation ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PoolState.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+using namespace tessera::isa;
+
+namespace tessera::runtime {
+
+std::string_view poolOutcomeName(PoolOutcome outcome) {
+  switch (outcome) {
+  case PoolOutcome::Reused:
+    return "reused";
+  case PoolOutcome::Fresh:
+    return "fresh";
+  case PoolOutcome::NeedsWait:
+    return "needs wait";
+  case PoolOutcome::Exhausted:
+    return "exhausted";
+  case PoolOutcome::OverBudget:
+    return "over budget";
+  case PoolOutcome::Fragmented:
+    return "fragmented";
+  }
+  return "unknown outcome";
+}
+
+PoolBlock::~PoolBlock() {
+  if (!bytes)
+    return;
+  Hardware::Lock lock = pool->hardware().lock();
+  pool->counts.liveBytes -= bytes;
+  pool->giveBack(chunk, offset, bytes);
+}
+
+void PoolState::giveBack(uint32_t chunk, uint64_t offset, uint64_t bytes) {
+  chunks[chunk].ranges.release(offset, bytes);
+}
+
+uint64_t PoolState::heldBytes() const {
+  uint64_t sum = 0;
+  for (const Chunk &chunk : chunks)
+    sum += chunk.memory ? chunk.memory->mappedBytes : 0;
+  return sum;
+}
+
+uint64_t PoolState::freeBytes() const {
+  uint64_t sum = 0;
+  for (const Chunk &chunk : chunks)
+    sum += chunk.memory ? chunk.ranges.available() : 0;
+  return sum;
+}
+
+Status PoolState::collect() {
+  for (size_t i = 0; i < dying.size();) {
+    TESSERA_ASSIGN_OR_RETURN(
+        bool dead, dying[i].death.semaphore->reached(dying[i].death.value));
+    // Whoever used a block whose deallocation failed may have failed, too; once
+    // the operation is gone nothing touches the block any more.
+    if (!dead && !dying[i].death.semaphore->promised(dying[i].death.value))
+      dead = true;
+    if (!dead) {
+      ++i;
+      continue;
+    }
+    giveBack(dying[i].chunk, dying[i].offset, dying[i].bytes);
+    counts.dyingBytes -= dying[i].bytes;
+    dying.erase(dying.begin() + i);
+  }
+  return Status::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Where to take memory from
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Whether an operation in flight can complete only after one of the points,
+/// which nothing in flight signals.
+class Dependence {
+public:
+  Dependence(const Hardware &hardware, const Points &points)
+      : hardware(hardware), points(points) {}
+
+  bool of(const Submission &work) {
+    if (!seen.insert(&work).second)
+      return false;
+    for (const Point &wait : work.waits) {
+      if (Result<bool> met = wait.semaphore->reached(wait.value); !met || *met)
+        continue;
+      for (const Point &point : points)
+        if (point.semaphore == wait.semaphore && point.value >= wait.value &&
+            !wait.semaphore->hostMaySignal)
+          return true;
+      for (const auto &producer : wait.semaphore->producers)
+        if (producer.value >= wait.value && of(*producer.work))
+          return true;
+    }
+    // What a barrier orders before it.
+    for (const QueueState *queue : hardware.queues) {
+      auto self = std::ranges::find_if(
+          queue->inFlight, [&](const Submission &w) { return &w == &work; });
+      if (self == queue->inFlight.end())
+        continue;
+      bool ordered = work.barrier;
+      for (auto it = std::make_reverse_iterator(self);
+           it != queue->inFlight.rend(); ++it) {
+        if (!it->inFlight())
+          continue;
+        if ((ordered || it->barrier) && of(*it))
+          return true;
+        ordered |= it->barrier;
+      }
+      break;
+    }
+    return false;
+  }
+
+private:
+  const Hardware &hardware;
+  const Points &points;
+  std::set<const Submission *> seen;
+};
+} // namespace
+
+PoolState::Choice PoolState::choose(const QueueState &queue, uint64_t bytes,
+                                    const Operation &operation) const {
+  for (size_t i = 0; i < chunks.size(); ++i)
+    if (chunks[i].memory && chunks[i].ranges.largestFree() >= bytes)
+      return {PoolOutcome::Reused, false, i};
+
+  // The smallest block that does, of those that die before we start.
+  bool barrier = operation.barrier || queue.inOrder || queue.barrierPending;
+  Frontier before = queue.orderBefore(
+      {operation.waits.data(), operation.waits.size()}, barrier);
+  auto smallest = [&](auto &&accept) -> std::optional<size_t> {
+    std::optional<size_t> best;
+    for (size_t i = 0; i < dying.size(); ++i)
+      if (dying[i].bytes >= bytes && accept(dying[i]) &&
+          (!best || dying[i].bytes < dying[*best].bytes))
+        best = i;
+    return best;
+  };
+  if (auto block = smallest([&](const Dying &d) {
+        return before.covers(d.death.semaphore->serial, d.death.value);
+      }))
+    return {PoolOutcome::Reused, true, *block};
+
+  const RangeAllocator &device =
+      hardware().physical[static_cast<unsigned>(options.space)];
+  uint64_t growth = std::max(options.chunkBytes, bytes);
+  growth = (growth + smallPageBytes - 1) / smallPageBytes * smallPageBytes;
+  uint64_t held = heldBytes();
+  bool withinBudget =
+      growth <= options.budgetBytes && held <= options.budgetBytes - growth;
+  if (withinBudget && device.largestFree() >= growth + largePageBytes)
+    return {PoolOutcome::Fresh, false, 0};
+  // No whole chunk any more, perhaps just what is needed.
+  uint64_t exact =
+      (bytes + smallPageBytes - 1) / smallPageBytes * smallPageBytes;
+  bool exactInBudget =
+      exact <= options.budgetBytes && held <= options.budgetBytes - exact;
+  if (exactInBudget && device.largestFree() >= exact + largePageBytes)
+    return {PoolOutcome::Fresh, false, 1};
+
+  bool behindUs = false;
+  if (auto block = smallest([&](const Dying &d) {
+        for (const auto &producer : d.death.semaphore->producers)
+          if (producer.value == d.death.value &&
+              Dependence(hardware(), operation.signals).of(*producer.work)) {
+            behindUs = true;
+            return false;
+          }
+        return true;
+      }))
+    return {PoolOutcome::NeedsWait, true, *block};
+
+  Choice none;
+  none.deadlock = behindUs;
+  if (freeBytes() >= bytes)
+    none.outcome = PoolOutcome::Fragmented;
+  else if (!exactInBudget)
+    none.outcome = PoolOutcome::OverBudget;
+  else
+    none.outcome = device.available() >= exact ? PoolOutcome::Fragmented
+                                               : PoolOutcome::Exhausted;
+  return none;
+}
+
+Status PoolState::refusal(const Choice &choice, uint64_t bytes) const {
+  StatusCode code = choice.outcome == PoolOutcome::OverBudget
+                        ? StatusCode::ResourceExhausted
+                        : StatusCode::OutOfMemory;
+  std::string text = fmt::format(
+      "{}: pool '{}': {} bytes asked for; {} held, {} live, {} dying, {} free, "
+      "budget {}",
+      poolOutcomeName(choice.outcome), options.label, bytes, heldBytes(),
+      counts.liveBytes, counts.dyingBytes, freeBytes(),
+      options.budgetBytes == ~uint64_t(0)
+          ? "none"
+          : fmt::to_string(options.budgetBytes));
+  if (choice.deadlock)
+    return Status(StatusCode::Deadlock,
+                  text +
+                      "; the memory that would do is deallocated behind this "
+                      "allocation itself");
+  return Status(code, text);
+}
+
+Result<std::shared_ptr<PoolBlock>>
+PoolState::take(const Choice &choice, uint64_t bytes, Operation &operation) {
+  auto block = std::make_shared<PoolBlock>();
+  block->pool = shared_from_this();
+  if (choice.fromDying) {
+    Dying &from = dying[choice.index];
+    block->chunk = from.chunk;
+    block->offset = from.offset;
+    if (choice.outcome == PoolOutcome::NeedsWait)
+      operation.waits.push_back(from.death);
+    // The rest goes on dying.
+    from.offset += bytes;
+    from.bytes -= bytes;
+    counts.dyingBytes -= bytes;
+    if (!from.bytes)
+      dying.erase(dying.begin() + choice.index);
+  } else {
+    size_t index = choice.index;
+    if (choice.outcome == PoolOutcome::Fresh) {
+      uint64_t size =
+          choice.index == 0 ? std::max(options.chunkBytes, bytes) : bytes;
+      BufferOptions chunk;
+      chunk.space = options.space;
+      chunk.access = options.access;
+      chunk.label = options.label + " chunk";
+      TESSERA_ASSIGN_OR_RETURN(auto memory, allocateBuffer(space, size, chunk));
+      auto hole = std::ranges::find_if(
+          chunks, [](const Chunk &c) { return !c.memory; });
+      if (hole == chunks.end())
+        hole = chunks.emplace(chunks.end());
+      hole->ranges = RangeAllocator(0, memory->mappedBytes);
+      hole->memory = std::move(memory);
+      index = hole - chunks.begin();
+    }
+    std::optional<uint64_t> offset =
+        chunks[index].ranges.allocate(bytes, granularity);
+    if (!offset)
+      return Status(StatusCode::Internal,
+                    fmt::format("pool '{}': {} bytes of chunk {} are gone",
+                                options.label, bytes, index));
+    block->chunk = uint32_t(index);
+    block->offset = *offset;
+  }
+  block->bytes = bytes;
+  counts.liveBytes += bytes;
+  counts.peakLiveBytes = std::max(counts.peakLiveBytes, counts.liveBytes);
+  return block;
+}
+
+//===----------------------------------------------------------------------===//
+// The handle
+//===----------------------------------------------------------------------===//
+
+static Status emptyHandle() {
+  return Status(StatusCode::FailedPrecondition, "pool: empty handle");
+}
+
+Result<MemoryPool> MemoryPool::create(const AddressSpace &space,
+                                      PoolOptions options) {
+  auto refuse = [&](StatusCode code, const std::string &what) {
+    return Status(code, fmt::format("pool '{}': {}", options.label, what));
+  };
+  if (!space)
+    return refuse(StatusCode::FailedPrecondition,
+                  "the address space is an empty handle");
+  if (options.budgetBytes == 0)
+    return refuse(StatusCode::InvalidArgument, "a budget of 0 bytes");
+  if (options.chunkBytes == 0 || options.chunkBytes % smallPageBytes)
+    return refuse(StatusCode::InvalidArgument,
+                  fmt::format("chunks of {} bytes; must be a multiple of {}",
+                              options.chunkBytes, smallPageBytes));
+  MemoryPool pool;
+  pool.state = std::make_shared<PoolState>();
+  pool.state->space = space.state;
+  pool.state->options = std::move(options);
+  Hardware::Lock lock = pool.state->hardware().lock();
+  pool.state->hardware().tracksOrder = true;
+  return pool;
+}
+
+/// The checks that allocate() and query() share; the block's bytes.
+static Result<uint64_t> checkRequest(const PoolState &pool,
+                                     const QueueState &queue, uint64_t bytes,
+                                     const Operation &operation) {
+  auto refuse = [&](const std::string &what) {
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("pool '{}': '{}' on queue '{}': {}",
+                              pool.options.label, operation.label, queue.label,
+                              what));
+  };
+  if (queue.space != pool.space)
+    return refuse(fmt::format("the queue is of address space '{}', the pool of "
+                              "'{}'",
+                              queue.space->label, pool.space->label));
+  if (bytes == 0 || bytes > uint64_t(1) << 46)
+    return refuse(
+        fmt::format("{} bytes asked for; 1 to 2^46 can be had", bytes));
+  if (operation.signals.empty() && !operation.barrier && !queue.inOrder)
+    return refuse("nothing would order work after the allocation: give a "
+                  "signal or the barrier option, or use an in-order queue");
+  return (bytes + PoolState::granularity - 1) / PoolState::granularity *
+         PoolState::granularity;
+}
+
+Result<PoolOutcome> MemoryPool::query(const Queue &queue, uint64_t bytes,
+                                      const SubmitOptions &options) const {
+  if (!state)
+    return emptyHandle();
+  if (!queue)
+    return Status(StatusCode::FailedPrecondition,
+                  fmt::format("pool '{}': the queue is an empty handle",
+                              state->options.label));
+  Hardware::Lock lock = state->hardware().lock();
+  Operation operation = Queue::start("allocate", options);
+  QueueState &on = *queue.handle->state;
+  TESSERA_ASSIGN_OR_RETURN(uint64_t size,
+                           checkRequest(*state, on, bytes, operation));
+  TESSERA_RETURN_IF_ERROR(state->hardware().update());
+  TESSERA_RETURN_IF_ERROR(state->collect());
+  return state->choose(on, size, operation).outcome;
+}
+
+Result<PoolAllocation> MemoryPool::allocate(const Queue &queue, uint64_t bytes,
+                                            const SubmitOptions &options,
+                                            Deadline deadline) {
+  if (!state)
+    return emptyHandle();
+  if (!queue)
+    return Status(StatusCode::FailedPrecondition,
+                  fmt::format("pool '{}': the queue is an empty handle",
+                              state->options.label));
+  PoolState &pool = *state;
+  Hardware &hardware = pool.hardware();
+  Hardware::Lock lock = hardware.lock();
+  Operation operation = Queue::start("allocate", options);
+  QueueState &on = *queue.handle->state;
+  TESSERA_ASSIGN_OR_RETURN(uint64_t size,
+                           checkRequest(pool, on, bytes, operation));
+  PoolState::Choice choice;
+  while (true) {
+    TESSERA_RETURN_IF_ERROR(hardware.update());
+    TESSERA_RETURN_IF_ERROR(pool.collect());
+    choice = pool.choose(on, size, operation);
+    if (choice.outcome <= PoolOutcome::NeedsWait)
+      break;
+    Status refused = pool.refusal(choice, bytes);
+    if (choice.deadlock || hardware.reached(deadline)) {
+      if (choice.deadlock)
+        return refused;
+      (choice.outcome == PoolOutcome::Exhausted    ? pool.counts.exhausted
+       : choice.outcome == PoolOutcome::OverBudget ? pool.counts.overBudget
+                                                   : pool.counts.fragmented)++;
+      return refused;
+    }
+    TESSERA_RETURN_IF_ERROR(hardware.mayWait("pool " + pool.options.label));
+    ++pool.counts.retries;
+    // Memory comes by the end of work, or by what another thread deallocates.
+    for (const PoolState::Dying &block : pool.dying)
+      TESSERA_RETURN_IF_ERROR(hardware.driver->armSemaphore(
+          block.death.semaphore->index, block.death.value));
+    TESSERA_ASSIGN_OR_RETURN(driver::Progress progress, hardware.run(deadline));
+    if (progress != driver::Progress::Quiescent)
+      continue;
+    if (!deadline.isInfinite() && !deadline.isHost())
+      return refused;
+    hardware.waitForHost(deadline);
+  }
+
+  TESSERA_ASSIGN_OR_RETURN(auto block, pool.take(choice, size, operation));
+  operation.makeSignal();
+  auto buffer = std::make_shared<BufferState>();
+  buffer->space = pool.space;
+  buffer->label = operation.label;
+  buffer->physicalSpace = pool.options.space;
+  const BufferState &chunk = *pool.chunks[block->chunk].memory;
+  buffer->address = chunk.address + block->offset;
+  buffer->physical = chunk.physical + block->offset;
+  buffer->size = bytes;
+  buffer->access = pool.options.access;
+  buffer->block = block;
+  // A refusal gives the block back as the buffer goes; but it must not be free
+  // before the death that it would have waited for.
+  std::optional<PoolState::Dying> back;
+  if (choice.fromDying && choice.outcome == PoolOutcome::NeedsWait)
+    back = {block->chunk, block->offset, block->bytes,
+            operation.waits[operation.waits.size() - 1]};
+  if (Status submitted = on.submit(operation); !submitted.ok()) {
+    if (back) {
+      pool.dying.push_back(*back);
+      pool.counts.dyingBytes += back->bytes;
+      pool.counts.liveBytes -= std::exchange(block->bytes, 0);
+    }
+    return submitted.withContext("pool '" + pool.options.label + "'");
+  }
+  (choice.outcome == PoolOutcome::Reused  ? pool.counts.reused
+   : choice.outcome == PoolOutcome::Fresh ? pool.counts.fresh
+                                          : pool.counts.neededWait)++;
+  PoolAllocation result;
+  result.outcome = choice.outcome;
+  result.buffer.state = std::move(buffer);
+  return result;
+}
+
+Status MemoryPool::deallocate(const Queue &queue, Buffer &buffer,
+                              const SubmitOptions &options) {
+  if (!state)
+    return emptyHandle();
+  PoolState &pool = *state;
+  auto refuse = [&](StatusCode code, const std::string &what) {
+    return Status(code, fmt::format("pool '{}': deallocate: {}",
+                                    pool.options.label, what));
+  };
+  if (!queue)
+    return refuse(StatusCode::FailedPrecondition,
+                  "the queue is an empty handle");
+  if (!buffer)
+    return refuse(StatusCode::FailedPrecondition,
+                  "the buffer is an empty handle");
+  Hardware::Lock lock = pool.hardware().lock();
+  QueueState &on = *queue.handle->state;
+  BufferState &memory = *buffer.state;
+  if (on.space != pool.space)
+    return refuse(
+        StatusCode::InvalidArgument,
+        fmt::format("queue '{}' is of address space '{}', the pool of "
+                    "'{}'",
+                    on.label, on.space->label, pool.space->label));
+  if (Status usable = memory.checkUsable(); !usable.ok())
+    return refuse(usable.code(), usable.message());
+  if (!memory.block || memory.block->pool.get() != &pool)
+    return refuse(StatusCode::InvalidArgument,
+                  fmt::format("buffer '{}' is not of this pool", memory.label));
+
+  Operation operation = Queue::start("deallocate", options);
+  if (!on.deallocations) {
+    TESSERA_ASSIGN_OR_RETURN(
+        on.deallocations,
+        makeSemaphore(pool.space->hardware, on.label + " deallocations"));
+    on.deallocations->isDeallocations = true;
+  }
+  // One after the other, so that the timeline grows.
+  Point death{on.deallocations, on.deallocated + 1};
+  if (on.deallocated)
+    operation.waits.push_back({on.deallocations, on.deallocated});
+  operation.signals.push_back(death);
+  operation.makeSignal();
+  TESSERA_RETURN_IF_ERROR(on.submit(operation));
+  ++on.deallocated;
+
+  PoolBlock &block = *memory.block;
+  pool.dying.push_back({block.chunk, block.offset, block.bytes, death});
+  pool.counts.dyingBytes += block.bytes;
+  pool.counts.liveBytes -= std::exchange(block.bytes, 0);
+  memory.gone = "was deallocated";
+  // Threads that wait for memory look again.
+  pool.hardware().hostSignalled.notify_all();
+  return Status::success();
+}
+
+Result<uint64_t> MemoryPool::trim() {
+  if (!state)
+    return emptyHandle();
+  Hardware::Lock lock = state->hardware().lock();
+  TESSERA_RETURN_IF_ERROR(state->hardware().update());
+  TESSERA_RETURN_IF_ERROR(state->collect());
+  uint64_t bytes = 0;
+  for (PoolState::Chunk &chunk : state->chunks)
+    if (chunk.memory && chunk.ranges.used() == 0) {
+      bytes += chunk.memory->mappedBytes;
+      chunk.memory.reset();
+      chunk.ranges = RangeAllocator();
+    }
+  return bytes;
+}
+
+PoolStatistics MemoryPool::statistics() const {
+  if (!state)
+    return {};
+  Hardware::Lock lock = state->hardware().lock();
+  PoolStatistics result = state->counts;
+  result.heldBytes = state->heldBytes();
+  for (const PoolState::Chunk &chunk : state->chunks)
+    if (chunk.memory)
+      result.largestFree =
+          std::max(result.largestFree, chunk.ranges.largestFree());
+  return result;
+}
+
+const std::string &MemoryPool::label() const {
+  static const std::string none;
+  return state ? state->options.label : none;
+}
+
+} // namespace tessera::runtime
