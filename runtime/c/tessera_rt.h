@@ -1,0 +1,400 @@
+/*===- tessera_rt.h - The device runtime for C --------------------*- C -*-===*\
+|*
+|* Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+|*===----------------------------------------------------------------------===*|
+|*
+|* The objects of the C++ runtime (tessera/runtime) behind opaque handles; what
+|* each call does, checks and returns is documented there and in docs/runtime.
+|*
+|* Handles: every create gives one reference; release drops it, in any order, at
+|* any time, also of NULL. Calls may come from any thread.
+|*
+|* Structs begin with struct_size, to be set to sizeof of the struct as the
+|* caller was compiled with it. A smaller size than the library's leaves the
+|* newer members at 0; a larger one is accepted while what the library does not
+|* know is 0. A missing struct_size is InvalidArgument.
+|*
+|* Errors: every call returns a tessera_rt_status and, if `error` is not NULL,
+|* writes code and message there, also on success. Outputs are written on success
+|* only.
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef TESSERA_RT_H
+#define TESSERA_RT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TESSERA_RT_VERSION 1
+
+typedef enum tessera_rt_status {
+  TESSERA_RT_OK = 0,
+  TESSERA_RT_INVALID_ARGUMENT = 1,
+  TESSERA_RT_FAILED_PRECONDITION = 2,
+  TESSERA_RT_RESOURCE_EXHAUSTED = 3,
+  TESSERA_RT_OUT_OF_MEMORY = 4,
+  TESSERA_RT_DEADLINE_EXCEEDED = 5,
+  TESSERA_RT_CANCELLED = 6,
+  TESSERA_RT_ABORTED = 7,
+  TESSERA_RT_PAGE_FAULT = 8,
+  TESSERA_RT_BUS_ERROR = 9,
+  TESSERA_RT_TIMEOUT = 10,
+  TESSERA_RT_DEVICE_LOST = 11,
+  TESSERA_RT_DEADLOCK = 12,
+  TESSERA_RT_UNSUPPORTED = 13,
+  TESSERA_RT_INTERNAL = 14
+} tessera_rt_status;
+
+/** Filled in by the callee; needs no initialisation. Longer messages are cut. */
+typedef struct tessera_rt_error {
+  tessera_rt_status code;
+  char message[1024];
+} tessera_rt_error;
+
+/** The code's name, e.g. "PageFault"; "Unknown" for any other number. */
+const char *tessera_rt_status_name(tessera_rt_status status);
+
+typedef struct tessera_rt_device tessera_rt_device;
+typedef struct tessera_rt_space tessera_rt_space;
+typedef struct tessera_rt_buffer tessera_rt_buffer;
+typedef struct tessera_rt_semaphore tessera_rt_semaphore;
+typedef struct tessera_rt_queue tessera_rt_queue;
+typedef struct tessera_rt_commands tessera_rt_commands;
+typedef struct tessera_rt_executable tessera_rt_executable;
+typedef struct tessera_rt_pool tessera_rt_pool;
+
+/*===----------------------------------------------------------------------===*/
+/* Devices                                                                    */
+/*===----------------------------------------------------------------------===*/
+
+typedef enum tessera_rt_back_end {
+  TESSERA_RT_SIMULATOR = 0, /**< The cycle-level simulator. */
+  TESSERA_RT_NULL = 1       /**< No engines: tests, host costs. */
+} tessera_rt_back_end;
+
+typedef struct tessera_rt_device_options {
+  size_t struct_size;
+  const char *architecture; /**< Preset or file; NULL: "tiny". */
+  tessera_rt_back_end back_end;
+  uint64_t host_memory_bytes; /**< 0: the back end's default. */
+  const char *label;          /**< NULL: "device". */
+} tessera_rt_device_options;
+
+tessera_rt_status
+tessera_rt_device_create(const tessera_rt_device_options *options,
+                         tessera_rt_device **device, tessera_rt_error *error);
+void tessera_rt_device_release(tessera_rt_device *device);
+/** Cancels everything; see Device::close(). */
+tessera_rt_status tessera_rt_device_close(tessera_rt_device *device,
+                                          tessera_rt_error *error);
+/** Device time and the length of a core cycle, femtoseconds. */
+tessera_rt_status tessera_rt_device_time(tessera_rt_device *device,
+                                         uint64_t *now, uint64_t *cycle,
+                                         tessera_rt_error *error);
+
+/*===----------------------------------------------------------------------===*/
+/* Waiting                                                                    */
+/*===----------------------------------------------------------------------===*/
+
+typedef enum tessera_rt_deadline_kind {
+  TESSERA_RT_INFINITE = 0,
+  TESSERA_RT_POLL = 1,
+  TESSERA_RT_AT_TIME = 2,      /**< value: device time, femtoseconds. */
+  TESSERA_RT_AFTER_CYCLES = 3, /**< value: core cycles from now. */
+  TESSERA_RT_AFTER_HOST_NS = 4 /**< value: nanoseconds of the host's clock. */
+} tessera_rt_deadline_kind;
+
+typedef struct tessera_rt_deadline {
+  size_t struct_size;
+  tessera_rt_deadline_kind kind;
+  uint64_t value;
+} tessera_rt_deadline;
+
+/*===----------------------------------------------------------------------===*/
+/* Memory                                                                     */
+/*===----------------------------------------------------------------------===*/
+
+typedef enum tessera_rt_memory {
+  TESSERA_RT_DRAM = 0,
+  TESSERA_RT_SHARED = 1,
+  TESSERA_RT_HOST = 2
+} tessera_rt_memory;
+
+enum { /* Of tessera_rt_buffer_options::access. */
+  TESSERA_RT_READ = 1,
+  TESSERA_RT_WRITE = 2,
+  TESSERA_RT_EXECUTE = 4
+};
+
+typedef struct tessera_rt_buffer_options {
+  size_t struct_size;
+  uint64_t bytes;
+  tessera_rt_memory memory;
+  uint32_t access;   /**< 0: read and write. */
+  const char *label; /**< NULL: "buffer". */
+} tessera_rt_buffer_options;
+
+typedef enum tessera_rt_when_in_use {
+  TESSERA_RT_REFUSE = 0,
+  TESSERA_RT_DEFER = 1,
+  TESSERA_RT_FORCE = 2
+} tessera_rt_when_in_use;
+
+tessera_rt_status tessera_rt_space_create(tessera_rt_device *device,
+                                          const char *label,
+                                          tessera_rt_space **space,
+                                          tessera_rt_error *error);
+void tessera_rt_space_release(tessera_rt_space *space);
+
+tessera_rt_status
+tessera_rt_buffer_create(tessera_rt_space *space,
+                         const tessera_rt_buffer_options *options,
+                         tessera_rt_buffer **buffer, tessera_rt_error *error);
+void tessera_rt_buffer_release(tessera_rt_buffer *buffer);
+uint64_t tessera_rt_buffer_address(const tessera_rt_buffer *buffer);
+uint64_t tessera_rt_buffer_size(const tessera_rt_buffer *buffer);
+/** Through the memory window: no device time. */
+tessera_rt_status tessera_rt_buffer_write(tessera_rt_buffer *buffer,
+                                          uint64_t offset, const void *data,
+                                          uint64_t bytes,
+                                          tessera_rt_error *error);
+tessera_rt_status tessera_rt_buffer_read(const tessera_rt_buffer *buffer,
+                                         uint64_t offset, void *data,
+                                         uint64_t bytes,
+                                         tessera_rt_error *error);
+tessera_rt_status tessera_rt_buffer_unmap(tessera_rt_space *space,
+                                          tessera_rt_buffer *buffer,
+                                          tessera_rt_when_in_use when,
+                                          tessera_rt_error *error);
+
+/*===----------------------------------------------------------------------===*/
+/* Semaphores                                                                 */
+/*===----------------------------------------------------------------------===*/
+
+typedef struct tessera_rt_semaphore_options {
+  size_t struct_size;
+  int host_may_signal;
+  const char *label; /**< NULL: "semaphore". */
+} tessera_rt_semaphore_options;
+
+/** `options` may be NULL. */
+tessera_rt_status
+tessera_rt_semaphore_create(tessera_rt_device *device,
+                            const tessera_rt_semaphore_options *options,
+                            tessera_rt_semaphore **semaphore,
+                            tessera_rt_error *error);
+void tessera_rt_semaphore_release(tessera_rt_semaphore *semaphore);
+tessera_rt_status tessera_rt_semaphore_value(tessera_rt_semaphore *semaphore,
+                                             uint64_t *value,
+                                             tessera_rt_error *error);
+tessera_rt_status tessera_rt_semaphore_signal(tessera_rt_semaphore *semaphore,
+                                              uint64_t value,
+                                              tessera_rt_error *error);
+/** `deadline` NULL: infinite. */
+tessera_rt_status tessera_rt_semaphore_wait(tessera_rt_semaphore *semaphore,
+                                            uint64_t value,
+                                            const tessera_rt_deadline *deadline,
+                                            tessera_rt_error *error);
+
+/*===----------------------------------------------------------------------===*/
+/* Queues                                                                     */
+/*===----------------------------------------------------------------------===*/
+
+typedef struct tessera_rt_queue_options {
+  size_t struct_size;
+  uint32_t packets;  /**< Slots of the ring; 0: 256. */
+  uint32_t priority; /**< 0 lowest … 15. */
+  int in_order;      /**< A stream. */
+  const char *label; /**< NULL: "queue". */
+} tessera_rt_queue_options;
+
+typedef struct tessera_rt_point {
+  tessera_rt_semaphore *semaphore; /**< NULL counts as satisfied. */
+  uint64_t value;
+} tessera_rt_point;
+
+typedef struct tessera_rt_submit {
+  size_t struct_size;
+  const tessera_rt_point *waits;
+  size_t wait_count;
+  const tessera_rt_point *signals;
+  size_t signal_count;
+  int barrier;
+  int fail_when_full;
+  const char *label; /**< NULL: the operation's name. */
+} tessera_rt_submit;
+
+/** Bytes of a buffer; size UINT64_MAX: to its end. */
+typedef struct tessera_rt_range {
+  tessera_rt_buffer *buffer;
+  uint64_t offset;
+  uint64_t size;
+} tessera_rt_range;
+
+/** `options` may be NULL, here and as every tessera_rt_submit. */
+tessera_rt_status
+tessera_rt_queue_create(tessera_rt_space *space,
+                        const tessera_rt_queue_options *options,
+                        tessera_rt_queue **queue, tessera_rt_error *error);
+void tessera_rt_queue_release(tessera_rt_queue *queue);
+
+tessera_rt_status tessera_rt_queue_copy(tessera_rt_queue *queue,
+                                        tessera_rt_range destination,
+                                        tessera_rt_range source,
+                                        const tessera_rt_submit *submit,
+                                        tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_fill(tessera_rt_queue *queue,
+                                        tessera_rt_range destination,
+                                        uint32_t pattern,
+                                        const tessera_rt_submit *submit,
+                                        tessera_rt_error *error);
+/** Captures the data at the call. */
+tessera_rt_status tessera_rt_queue_update(tessera_rt_queue *queue,
+                                          tessera_rt_range destination,
+                                          const void *data, uint64_t bytes,
+                                          const tessera_rt_submit *submit,
+                                          tessera_rt_error *error);
+/** Waits for the data. */
+tessera_rt_status
+tessera_rt_queue_read_back(tessera_rt_queue *queue, tessera_rt_range source,
+                           void *data, uint64_t bytes,
+                           const tessera_rt_submit *submit,
+                           const tessera_rt_deadline *deadline,
+                           tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_barrier(tessera_rt_queue *queue,
+                                           const tessera_rt_submit *submit,
+                                           tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_barrier_any(tessera_rt_queue *queue,
+                                               const tessera_rt_submit *submit,
+                                               tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_signal(tessera_rt_queue *queue,
+                                          const tessera_rt_submit *submit,
+                                          tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_timestamp(tessera_rt_queue *queue,
+                                             tessera_rt_range destination,
+                                             const tessera_rt_submit *submit,
+                                             tessera_rt_error *error);
+/** Anything but TESSERA_RT_OK becomes the failure of the signals. */
+typedef tessera_rt_status (*tessera_rt_host_function)(void *context);
+tessera_rt_status
+tessera_rt_queue_host_call(tessera_rt_queue *queue,
+                           tessera_rt_host_function function, void *context,
+                           const tessera_rt_submit *submit,
+                           tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_execute(tessera_rt_queue *queue,
+                                           tessera_rt_commands *commands,
+                                           tessera_rt_buffer *const *bindings,
+                                           size_t binding_count,
+                                           const tessera_rt_submit *submit,
+                                           tessera_rt_error *error);
+tessera_rt_status
+tessera_rt_queue_wait_idle(tessera_rt_queue *queue,
+                           const tessera_rt_deadline *deadline,
+                           tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_reset(tessera_rt_queue *queue,
+                                         tessera_rt_error *error);
+/** Why the queue stopped, or the failure that wait_idle would tell. */
+tessera_rt_status tessera_rt_queue_status(tessera_rt_queue *queue,
+                                          tessera_rt_error *error);
+uint64_t tessera_rt_queue_submitted(const tessera_rt_queue *queue);
+uint64_t tessera_rt_queue_completed(const tessera_rt_queue *queue);
+
+/*===----------------------------------------------------------------------===*/
+/* Command buffers and executables                                            */
+/*===----------------------------------------------------------------------===*/
+
+/** A buffer, or, where `range.buffer` is NULL, binding number `binding` from
+ *  `range.offset` on. */
+typedef struct tessera_rt_operand {
+  tessera_rt_range range;
+  uint32_t binding;
+} tessera_rt_operand;
+
+tessera_rt_status tessera_rt_commands_create(tessera_rt_space *space,
+                                             const char *label,
+                                             tessera_rt_commands **commands,
+                                             tessera_rt_error *error);
+void tessera_rt_commands_release(tessera_rt_commands *commands);
+tessera_rt_status tessera_rt_commands_copy(tessera_rt_commands *commands,
+                                           tessera_rt_operand destination,
+                                           tessera_rt_operand source,
+                                           uint64_t bytes, int barrier,
+                                           tessera_rt_error *error);
+tessera_rt_status tessera_rt_commands_fill(tessera_rt_commands *commands,
+                                           tessera_rt_operand destination,
+                                           uint64_t bytes, uint32_t pattern,
+                                           int barrier,
+                                           tessera_rt_error *error);
+tessera_rt_status tessera_rt_commands_finish(tessera_rt_commands *commands,
+                                             tessera_rt_error *error);
+
+/** `object` holds the bytes of a compiled object file. */
+tessera_rt_status tessera_rt_executable_load(tessera_rt_space *space,
+                                             const void *object, uint64_t bytes,
+                                             const char *label,
+                                             tessera_rt_executable **executable,
+                                             tessera_rt_error *error);
+void tessera_rt_executable_release(tessera_rt_executable *executable);
+size_t tessera_rt_executable_inputs(const tessera_rt_executable *executable);
+size_t tessera_rt_executable_outputs(const tessera_rt_executable *executable);
+/** Bytes of a tensor: inputs first, then outputs; 0 beyond them. */
+uint64_t
+tessera_rt_executable_tensor_bytes(const tessera_rt_executable *executable,
+                                   size_t tensor);
+/** One more reference to the program; execute it with inputs, then outputs. */
+tessera_rt_status
+tessera_rt_executable_commands(tessera_rt_executable *executable,
+                               tessera_rt_commands **commands,
+                               tessera_rt_error *error);
+
+/*===----------------------------------------------------------------------===*/
+/* Pools                                                                      */
+/*===----------------------------------------------------------------------===*/
+
+typedef struct tessera_rt_pool_options {
+  size_t struct_size;
+  tessera_rt_memory memory;
+  uint32_t access;       /**< 0: read and write. */
+  uint64_t budget_bytes; /**< 0: none. */
+  uint64_t chunk_bytes;  /**< 0: 2 MiB. */
+  const char *label;     /**< NULL: "pool". */
+} tessera_rt_pool_options;
+
+typedef enum tessera_rt_pool_outcome {
+  TESSERA_RT_REUSED = 0,
+  TESSERA_RT_FRESH = 1,
+  TESSERA_RT_NEEDS_WAIT = 2
+} tessera_rt_pool_outcome;
+
+tessera_rt_status
+tessera_rt_pool_create(tessera_rt_space *space,
+                       const tessera_rt_pool_options *options,
+                       tessera_rt_pool **pool, tessera_rt_error *error);
+void tessera_rt_pool_release(tessera_rt_pool *pool);
+/** `deadline` NULL: poll. `outcome` may be NULL. */
+tessera_rt_status tessera_rt_pool_allocate(
+    tessera_rt_pool *pool, tessera_rt_queue *queue, uint64_t bytes,
+    const tessera_rt_submit *submit, const tessera_rt_deadline *deadline,
+    tessera_rt_buffer **buffer, tessera_rt_pool_outcome *outcome,
+    tessera_rt_error *error);
+tessera_rt_status tessera_rt_pool_deallocate(tessera_rt_pool *pool,
+                                             tessera_rt_queue *queue,
+                                             tessera_rt_buffer *buffer,
+                                             const tessera_rt_submit *submit,
+                                             tessera_rt_error *error);
+/** `bytes` may be NULL. */
+tessera_rt_status tessera_rt_pool_trim(tessera_rt_pool *pool, uint64_t *bytes,
+                                       tessera_rt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TESSERA_RT_H */
