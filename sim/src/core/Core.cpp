@@ -127,7 +127,7 @@ void QueueEngine::resetQueue() {
 
 Core::Core(Services &services, uint32_t index, CoreListener &listener)
     : services(services), index(index), spm(services.arch.spm.bytes),
-      acc(services.arch.acc.bytes),
+      acc(services.arch.acc.bytes), banks(services.arch.spm),
       semaphores(std::min(services.arch.semaphores, isa::maxSemaphores)),
       listener(listener) {
   loader = std::make_unique<CodeLoader>(*this);
@@ -172,6 +172,7 @@ void Core::begin(CoreTask newTask) {
   for (Semaphore &s : semaphores)
     s = Semaphore();
   inbox.clear();
+  banks.clear();
   arrivedAtBarrier = 0;
   if (services.checker)
     services.checker->begin(index);

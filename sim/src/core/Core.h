@@ -14,6 +14,7 @@
 #ifndef TESSERA_SIM_CORE_CORE_H
 #define TESSERA_SIM_CORE_CORE_H
 
+#include "core/Banks.h"
 #include "core/EngineAccount.h"
 #include "core/KernelImage.h"
 #include "core/Tensor.h"
@@ -303,6 +304,7 @@ public:
   uint32_t epoch = 1; ///< Of the current life; see Event::epoch.
   CoreTask task;
   std::vector<uint8_t> spm, acc;
+  Banks banks; ///< Of the scratchpad.
   std::vector<Semaphore> semaphores;
   CoreStatistics counters;          ///< Without the engine table.
   std::vector<uint64_t> executions; ///< Of each instruction, if profiled.

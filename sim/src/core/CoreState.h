@@ -63,7 +63,7 @@ template <typename A> void Core::serialize(A &ar) {
   fields(ar, epoch, isRunning, task);
   size_t spmBytes = spm.size(), accBytes = acc.size(),
          count = semaphores.size();
-  fields(ar, spm, acc, semaphores, executions, profile, inbox, nextMessage,
+  fields(ar, spm, acc, banks, semaphores, executions, profile, inbox, nextMessage,
          arrivedAtBarrier);
   CoreStatistics &c = counters;
   fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead,

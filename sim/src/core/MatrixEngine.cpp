@@ -9,6 +9,8 @@
 #include "check/Checker.h"
 #include "numerics/Formats.h"
 #include "numerics/MatrixKernels.h"
+#include <bit>
+#include <cmath>
 
 namespace tessera::sim {
 
@@ -105,20 +107,18 @@ FaultCause MatrixEngine::check(const QueueEntry &entry, Plan &plan,
     }
   double scale = std::min(rate->second, rateB->second);
   uint64_t rows = arch.matrix.rows, columns = arch.matrix.cols;
-  uint64_t loadRows = plan.weightsByColumn ? columns : rows;
-  uint64_t blockRows = rows;
+  plan.loads = plan.weightsByColumn ? columns : rows;
+  plan.blockRows = rows;
   if (scale >= 1.0) {
-    blockRows = uint64_t(scale * double(rows));
-    plan.stream = plan.m;
-    plan.load = loadRows;
+    plan.blockRows = uint64_t(scale * double(rows));
+    if (!plan.weightsByColumn)
+      plan.loadRows = ceilDiv(plan.blockRows, rows);
   } else {
-    // A cycle takes in `scale` rows; the last, partial cycle counts whole.
-    double cycles = double(plan.m) / scale;
-    plan.stream = Cycle(cycles);
-    if (double(plan.stream) < cycles)
-      ++plan.stream;
-    plan.load = loadRows * ceilDiv(bitWidth(b.format), 16);
+    plan.pace = Cycle(std::lround(1.0 / scale)); // whole, as the schema has it
+    plan.loadPace = ceilDiv(bitWidth(b.format), 16);
   }
+  plan.stream = plan.m * plan.pace;
+  uint64_t blockRows = plan.blockRows;
   plan.blocksK = ceilDiv(plan.k, blockRows);
   plan.blocksN = ceilDiv(plan.n, columns);
   address = b.base;
@@ -126,6 +126,11 @@ FaultCause MatrixEngine::check(const QueueEntry &entry, Plan &plan,
                             !(heldOperand == b) || heldDims != entry.maskB))
     return FaultCause::IllegalDescriptor;
   return FaultCause::None;
+}
+
+/// How many of the dimensions are in `mask`.
+static unsigned dimensionsIn(const isa::Descriptor &td, unsigned mask) {
+  return unsigned(std::popcount(mask & ((1u << td.rank) - 1)));
 }
 
 Cycle MatrixEngine::rowsFree(const Operation &operation, uint64_t n) const {
@@ -148,21 +153,58 @@ Cycle MatrixEngine::rowsFree(const Operation &operation, uint64_t n) const {
   return earliest;
 }
 
+AccessPattern MatrixEngine::rowsOf(const QueueEntry &entry, const Plan &plan,
+                                   uint64_t k) const {
+  AccessPattern rows;
+  rows.td = maskFirst(entry.operands[1], entry.maskA);
+  rows.outer = uint8_t(dimensionsIn(entry.operands[1], entry.maskA));
+  rows.setEnds();
+  rows.outerStep = 1;
+  rows.innerFirst = k * plan.blockRows;
+  rows.innerCount = plan.blockRows;
+  return rows;
+}
+
+AccessPattern MatrixEngine::weightsOf(const QueueEntry &entry, const Plan &plan,
+                                      uint64_t n, uint64_t k) const {
+  const isa::Descriptor &b = entry.operands[2];
+  uint64_t columns = core.services.arch.matrix.cols;
+  unsigned all = (1u << b.rank) - 1;
+  unsigned first = plan.weightsByColumn ? entry.maskB : all & ~entry.maskB;
+  AccessPattern weights;
+  weights.td = maskFirst(b, first);
+  weights.outer = uint8_t(dimensionsIn(b, first));
+  weights.setEnds();
+  uint64_t row = k * plan.blockRows, column = n * columns;
+  weights.outerFirst = plan.weightsByColumn ? column : row;
+  weights.outerStep = weights.outerCount = plan.loadRows;
+  weights.innerFirst = plan.weightsByColumn ? row : column;
+  weights.innerCount = plan.weightsByColumn ? plan.blockRows : columns;
+  return weights;
+}
+
 void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
                             Operation &operation, Cycle now) {
   const MatrixConfig &matrix = core.services.arch.matrix;
   Cycle gap = matrix.rows + matrix.fillLatency;
+  Banks &banks = core.banks;
+  banks.passTo(now);
   operation.stream = plan.stream;
   operation.written.assign(plan.blocksN, 0);
   account.wait(StallCause::FillDrain, now);
   Cycle lastStart = now;
   for (uint64_t n = 0; n < plan.blocksN; ++n) {
     for (uint64_t k = 0; k < plan.blocksK; ++k) {
-      Cycle loaded = now + (entry.keepWeights ? 0 : plan.load);
-      if (chained && !entry.keepWeights)
-        loaded = std::max(loaded, lastSwap + plan.load);
+      Cycle loaded = now, unhindered = now;
+      if (!entry.keepWeights) {
+        Cycle from = chained ? std::max(now, lastSwap) : now;
+        unhindered = from + plan.loads * plan.loadPace;
+        loaded = banks.place(BankUser::MatrixB, weightsOf(entry, plan, n, k),
+                             plan.loads, from, plan.loadPace);
+      }
       Cycle start = std::max(loaded, chained ? streamEnd : 0);
-      account.charge(StallCause::WeightLoad, start);
+      account.charge(StallCause::WeightLoad, unhindered);
+      account.charge(StallCause::BankConflict, start);
       if (k > 0)
         start = std::max(start, operation.written[n] + gap);
       else if (entry.accumulate)
@@ -173,8 +215,10 @@ void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
       lastStart = start;
       if (!entry.keepWeights)
         lastSwap = start;
-      streamEnd = start + plan.stream;
-      operation.written[n] = start;
+      streamEnd = banks.place(BankUser::MatrixA, rowsOf(entry, plan, k), plan.m,
+                              start, plan.pace);
+      account.charge(StallCause::BankConflict, streamEnd);
+      operation.written[n] = streamEnd - plan.stream;
     }
   }
   operation.ready =

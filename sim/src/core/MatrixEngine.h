@@ -40,8 +40,12 @@ private:
   struct Plan {
     uint64_t m = 0, n = 0, k = 0;
     uint64_t blocksK = 0, blocksN = 0;
+    uint64_t blockRows = 0;       ///< R_f
     Cycle stream = 0;             ///< ρM
-    Cycle load = 0;               ///< L
+    Cycle pace = 1;               ///< ρ
+    uint64_t loads = 0;           ///< Steps of a load, each ...
+    Cycle loadPace = 1;           ///< ... of so many cycles: L.
+    uint64_t loadRows = 1;        ///< Rows of b that a step reads.
     bool weightsByColumn = false; ///< b is N×K.
   };
   struct Operation {
@@ -53,7 +57,8 @@ private:
     ByteInterval interval;
     std::vector<uint32_t> results; ///< Committed at completion.
     Cycle stream = 0;
-    /// For each block of columns, the start of the last block that wrote it.
+    /// For each block of columns, when the last block that wrote it would have
+    /// started had nothing held it up on its way.
     std::vector<Cycle> written;
     Cycle ready = 0;
     template <typename A> void serialize(A &ar) {
@@ -67,6 +72,11 @@ private:
                    uint64_t &address) const;
   void schedule(const QueueEntry &entry, const Plan &plan, Operation &operation,
                 Cycle now);
+  /// What the blocks read: a row of `a`, a step of a load of `b`.
+  AccessPattern rowsOf(const QueueEntry &entry, const Plan &plan,
+                       uint64_t k) const;
+  AccessPattern weightsOf(const QueueEntry &entry, const Plan &plan, uint64_t n,
+                          uint64_t k) const;
   /// The earliest start that the accumulators' rows allow block column `n`.
   Cycle rowsFree(const Operation &operation, uint64_t n) const;
   void compute(const QueueEntry &entry, const Plan &plan, Operation &operation);

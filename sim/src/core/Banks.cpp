@@ -1,0 +1,324 @@
+//===- Banks.cpp - Who uses which scratchpad bank when ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Banks.h"
+#include <algorithm>
+
+namespace tessera::sim {
+
+//===----------------------------------------------------------------------===//
+// One access
+//===----------------------------------------------------------------------===//
+
+BankAccess::BankAccess(const SpmConfig &spm)
+    : banks(std::max(1u, spm.banks)), width(std::max(1u, spm.bankWidth)),
+      maskWords((banks + 63) / 64) {}
+
+void BankAccess::clear() {
+  ranges.clear();
+  levels = 0;
+}
+
+void BankAccess::add(uint64_t low, uint64_t high) {
+  if (low < high)
+    ranges.emplace_back(low / width, (high - 1) / width);
+}
+
+unsigned BankAccess::cycles() {
+  masks.clear();
+  levels = 0;
+  auto mark = [&](uint64_t word) {
+    auto bank = uint32_t(word % banks);
+    unsigned level = 0;
+    for (;; ++level) {
+      if (level == levels) {
+        masks.resize(masks.size() + maskWords);
+        ++levels;
+      }
+      uint64_t &bits = masks[level * maskWords + bank / 64];
+      if (!(bits >> (bank % 64) & 1)) {
+        bits |= uint64_t(1) << (bank % 64);
+        return;
+      }
+    }
+  };
+  if (ranges.size() == 1) {
+    for (uint64_t w = ranges[0].first; w <= ranges[0].second; ++w)
+      mark(w);
+    return levels;
+  }
+  // A word that several runs share is read once.
+  words.clear();
+  for (auto [first, last] : ranges)
+    for (uint64_t w = first; w <= last; ++w)
+      words.push_back(w);
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  for (uint64_t w : words)
+    mark(w);
+  return levels;
+}
+
+bool BankAccess::overlaps(unsigned n, const BankAccess &other,
+                          unsigned m) const {
+  if (n >= levels || m >= other.levels)
+    return false;
+  for (size_t i = 0; i < maskWords; ++i)
+    if (masks[n * maskWords + i] & other.masks[m * maskWords + i])
+      return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+void AccessPattern::setEnds() {
+  outerEnd = innerEnd = 1;
+  for (unsigned d = 0; d < td.rank; ++d)
+    (d < outer ? outerEnd : innerEnd) *= td.extents[d];
+}
+
+/// The inner dimensions alone.
+static isa::Descriptor innerOf(const isa::Descriptor &td, unsigned outer) {
+  isa::Descriptor inner = td;
+  for (unsigned d = 0; d < outer; ++d)
+    inner.extents[d] = 1;
+  return inner;
+}
+
+static int64_t outerOffset(const isa::Descriptor &td, unsigned outer,
+                           uint64_t index) {
+  uint64_t offset = 0;
+  for (unsigned d = outer; d-- > 0;) {
+    offset += uint64_t(td.strides[d]) * (index % td.extents[d]);
+    index /= td.extents[d];
+  }
+  return int64_t(offset);
+}
+
+void AccessPattern::access(uint64_t i, BankAccess &result) const {
+  result.clear();
+  Runs runs(innerOf(td, outer));
+  uint64_t bits = bitWidth(td.format);
+  uint64_t from = innerFirst + i * innerStep,
+           to = std::min(from + innerCount, innerEnd);
+  uint64_t row = outerFirst + i * outerStep,
+           lastRow = std::min(row + outerCount, outerEnd);
+  for (; row < lastRow; ++row) {
+    int64_t base = outerOffset(td, outer, row);
+    for (uint64_t at = from; at < to;) {
+      uint64_t run = at / runs.runElements, within = at % runs.runElements;
+      uint64_t take = std::min(runs.runElements - within, to - at);
+      int64_t element = base + runs.offset(run) + int64_t(within);
+      uint64_t low = td.base * 8 + uint64_t(element) * bits;
+      result.add(low / 8, (low + take * bits + 7) / 8);
+      at += take;
+    }
+  }
+}
+
+bool AccessPattern::isSimple(const SpmConfig &spm) const {
+  if (!inScratchpad())
+    return true;
+  Runs runs(innerOf(td, outer));
+  // Every access lies within one run if the runs are of whole accesses.
+  bool oneRun = runs.count == 1 ||
+                (runs.runElements % innerCount == 0 &&
+                 innerFirst % innerCount == 0 && innerStep % innerCount == 0);
+  uint64_t most = uint64_t(spm.banks - 1) * spm.bankWidth + 1;
+  return oneRun && outerCount == 1 &&
+         innerCount * bitWidth(td.format) <= most * 8;
+}
+
+//===----------------------------------------------------------------------===//
+// The schedule
+//===----------------------------------------------------------------------===//
+
+static constexpr Cycle noCycle = ~Cycle(0);
+
+Banks::Banks(const SpmConfig &spm) : spm(spm), mine(spm), theirs(spm) {}
+
+void Banks::passTo(Cycle now) {
+  for (Track &t : tracks)
+    while (!t.empty() && t.front().end() <= now)
+      t.pop_front();
+}
+
+void Banks::clear() {
+  for (Track &t : tracks)
+    t.clear();
+}
+
+/// The first piece that ends after `at`.
+template <typename Track> static auto firstAfter(const Track &track, Cycle at) {
+  return std::partition_point(
+      track.begin(), track.end(),
+      [at](const auto &piece) { return piece.end() <= at; });
+}
+
+Cycle Banks::othersBusy(BankUser user, Cycle from) const {
+  Cycle busy = noCycle;
+  for (unsigned u = 0; u < numBankUsers; ++u) {
+    if (u == unsigned(user))
+      continue;
+    auto piece = firstAfter(tracks[u], from);
+    if (piece != tracks[u].end())
+      busy = std::min(busy, std::max(from, piece->start));
+  }
+  return busy;
+}
+
+bool Banks::taken(BankUser user, Cycle at, const BankAccess &access,
+                  unsigned level) const {
+  for (unsigned u = 0; u < numBankUsers; ++u) {
+    if (u == unsigned(user))
+      continue;
+    auto piece = firstAfter(tracks[u], at);
+    for (; piece != tracks[u].end() && piece->start <= at; ++piece) {
+      if ((at - piece->start) % piece->pace != 0)
+        continue;
+      piece->pattern.access(piece->first + (at - piece->start) / piece->pace,
+                            theirs);
+      theirs.cycles();
+      if (access.overlaps(level, theirs, piece->level))
+        return true;
+    }
+  }
+  return false;
+}
+
+Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
+                   Cycle start, Cycle pace) {
+  Piece run;
+  run.pattern = pattern;
+  run.pace = pace;
+  auto flush = [&] {
+    if (run.count > 0)
+      track(user).push_back(run);
+    run.count = 0;
+  };
+  auto extend = [&](uint64_t first, uint64_t accesses, Cycle at) {
+    if (run.count > 0 && run.start + run.count * pace != at)
+      flush();
+    if (run.count == 0)
+      run.first = first, run.start = at;
+    run.count += accesses;
+  };
+  bool simple = pattern.isSimple(spm);
+  Cycle at = start;
+  for (uint64_t i = 0; i < count;) {
+    if (simple) {
+      Cycle busy = othersBusy(user, at);
+      if (busy > at) {
+        uint64_t left = count - i;
+        uint64_t n =
+            busy == noCycle ? left : std::min(left, (busy - at - 1) / pace + 1);
+        extend(i, n, at);
+        at += n * pace;
+        i += n;
+        continue;
+      }
+    }
+    pattern.access(i, mine);
+    unsigned cycles = mine.cycles();
+    Cycle next = at, first = at;
+    for (unsigned level = 0; level < cycles; ++level, ++next) {
+      while (taken(user, next, mine, level))
+        ++next;
+      if (level == 0)
+        first = next;
+      if (cycles == 1) {
+        extend(i, 1, next);
+      } else {
+        flush();
+        track(user).push_back({pattern, i, 1, next, 1, level});
+      }
+    }
+    at = std::max(next, first + pace);
+    ++i;
+  }
+  flush();
+  return at;
+}
+
+Cycle Banks::placeGroup(std::span<const AccessPattern> reads,
+                        std::span<const AccessPattern> writes, uint64_t group,
+                        Cycle start, unsigned readPorts, unsigned writePorts) {
+  /// One cycle of one operand; without banks if it lies elsewhere.
+  struct Share {
+    const AccessPattern *pattern;
+    size_t operand;
+    unsigned level;
+  };
+  std::vector<Share> shares[2];
+  size_t used = 0;
+  for (unsigned side = 0; side < 2; ++side)
+    for (const AccessPattern &p : side == 0 ? reads : writes) {
+      if (used == operands.size())
+        operands.emplace_back(spm);
+      BankAccess &access = operands[used];
+      access.clear();
+      if (p.inScratchpad())
+        p.access(group, access);
+      unsigned cycles = std::max(1u, access.cycles());
+      for (unsigned level = 0; level < cycles; ++level)
+        shares[side].push_back({&p, used, level});
+      ++used;
+    }
+  const unsigned ports[2] = {std::max(1u, readPorts), std::max(1u, writePorts)};
+  size_t done[2] = {0, 0};
+  Cycle at = start;
+  while (done[0] < shares[0].size() || done[1] < shares[1].size()) {
+    auto each = [&](auto f) {
+      for (unsigned side = 0; side < 2; ++side)
+        for (size_t i = done[side];
+             i < std::min(done[side] + ports[side], shares[side].size()); ++i)
+          f(shares[side][i]);
+    };
+    auto isTaken = [&] {
+      bool any = false;
+      each([&](const Share &s) {
+        any = any || taken(BankUser::Vector, at, operands[s.operand], s.level);
+      });
+      return any;
+    };
+    while (isTaken())
+      ++at;
+    each([&](const Share &s) {
+      if (s.pattern->inScratchpad())
+        track(BankUser::Vector)
+            .push_back({*s.pattern, group, 1, at, 1, s.level});
+    });
+    for (unsigned side = 0; side < 2; ++side)
+      done[side] = std::min(done[side] + ports[side], shares[side].size());
+    ++at;
+  }
+  return at;
+}
+
+void Banks::placeGroups(std::span<const AccessPattern> reads,
+                        std::span<const AccessPattern> writes, uint64_t first,
+                        uint64_t count, Cycle start, Cycle pace,
+                        unsigned readPorts, unsigned writePorts) {
+  std::vector<Piece> pieces;
+  auto add = [&](std::span<const AccessPattern> patterns, unsigned ports) {
+    for (size_t i = 0; i < patterns.size(); ++i)
+      if (patterns[i].inScratchpad())
+        pieces.push_back({patterns[i], first, count,
+                          start + i / std::max(1u, ports), pace, 0});
+  };
+  add(reads, readPorts);
+  add(writes, writePorts);
+  std::stable_sort(
+      pieces.begin(), pieces.end(),
+      [](const Piece &a, const Piece &b) { return a.start < b.start; });
+  for (Piece &piece : pieces)
+    track(BankUser::Vector).push_back(std::move(piece));
+}
+
+} // namespace tessera::sim

@@ -1,0 +1,148 @@
+//===- Banks.h - Who uses which scratchpad bank when ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rule is in docs/timing.md, Scratchpad banks: the instruction that started
+// first goes first. So the accesses of an instruction go around those that are
+// known already, and their cycles are fixed when it starts; nothing that comes
+// later moves them. What is known is kept as regular pieces (an access every so
+// many cycles) and looked at access by access only where another engine's
+// pieces are at the same time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIM_CORE_BANKS_H
+#define TESSERA_SIM_CORE_BANKS_H
+
+#include "core/Tensor.h"
+#include "kernel/Clock.h"
+#include "kernel/Serialize.h"
+#include "tessera/Arch/Architecture.h"
+#include <array>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace tessera::sim {
+
+/// The words of one access, by bank: in its n-th cycle an access needs the
+/// banks in which it has more than n words.
+class BankAccess {
+public:
+  explicit BankAccess(const SpmConfig &spm);
+
+  void clear();
+  /// Adds bytes [low, high).
+  void add(uint64_t low, uint64_t high);
+  /// To be called after the last add(): the cycles that the access takes.
+  unsigned cycles();
+  /// The banks that it needs in its n-th cycle; none beyond the last.
+  bool overlaps(unsigned n, const BankAccess &other, unsigned m) const;
+
+private:
+  const uint32_t banks, width;
+  const size_t maskWords;
+  std::vector<std::pair<uint64_t, uint64_t>> ranges; ///< Words, inclusive.
+  std::vector<uint64_t> masks; ///< maskWords for each cycle.
+  std::vector<uint64_t> words; ///< Scratch space.
+  unsigned levels = 0;
+};
+
+/// A sequence of accesses to a tensor. Its dimensions are `outer` first, then
+/// inner ones, both flattened row major; access i touches the outer indices
+/// from outerFirst + i · outerStep, outerCount of them, and of each the inner
+/// elements from innerFirst + i · innerStep, innerCount of them; what is beyond
+/// the ends is left out.
+struct AccessPattern {
+  isa::Descriptor td;
+  uint8_t outer = 0;
+  uint64_t outerFirst = 0, outerStep = 0, outerCount = 1, outerEnd = 1;
+  uint64_t innerFirst = 0, innerStep = 0, innerCount = 1, innerEnd = 1;
+
+  /// Sets outerEnd and innerEnd to the tensor's, from td and outer.
+  void setEnds();
+  void access(uint64_t i, BankAccess &result) const;
+  /// True if every access is one run of bytes that takes one cycle.
+  bool isSimple(const SpmConfig &spm) const;
+  bool inScratchpad() const { return td.space == isa::Space::Spm; }
+
+  template <typename A> void serialize(A &ar) {
+    fields(ar, td, outer, outerFirst, outerStep, outerCount, outerEnd,
+           innerFirst, innerStep, innerCount, innerEnd);
+    if constexpr (A::loading)
+      if (outer > isa::maxRank || td.rank > isa::maxRank || outer > td.rank)
+        ar.fail();
+  }
+};
+
+/// Who makes accesses. Those of one instruction of the vector engine do not
+/// disturb each other: its ports were counted already.
+enum class BankUser : uint8_t { MatrixA, MatrixB, Vector };
+inline constexpr unsigned numBankUsers = 3;
+
+class Banks {
+public:
+  explicit Banks(const SpmConfig &spm);
+
+  /// Forgets what lies before `now`.
+  void passTo(Cycle now);
+  void clear();
+
+  /// Makes `count` accesses from `start` on, one every `pace` cycles or later;
+  /// returns the end of the last one's `pace` cycles.
+  Cycle place(BankUser user, const AccessPattern &pattern, uint64_t count,
+              Cycle start, Cycle pace);
+  /// The accesses number `group` of a vector instruction's operands, in each
+  /// cycle as many as there are ports; operands that are not in the scratchpad
+  /// take a port for a cycle. Returns the end of the last cycle.
+  Cycle placeGroup(std::span<const AccessPattern> reads,
+                   std::span<const AccessPattern> writes, uint64_t group,
+                   Cycle start, unsigned readPorts, unsigned writePorts);
+  /// The same for `count` groups of simple accesses, one every `pace` cycles,
+  /// while nobody else is busy.
+  void placeGroups(std::span<const AccessPattern> reads,
+                   std::span<const AccessPattern> writes, uint64_t first,
+                   uint64_t count, Cycle start, Cycle pace, unsigned readPorts,
+                   unsigned writePorts);
+  /// The first cycle from `from` on in which another user than `user` has
+  /// something; `never` if there is none.
+  Cycle othersBusy(BankUser user, Cycle from) const;
+
+  template <typename A> void serialize(A &ar) { fields(ar, tracks); }
+
+private:
+  /// Accesses `first`, … of a pattern, at `start`, start + pace, …; or one
+  /// cycle of one access, its `level`-th.
+  struct Piece {
+    AccessPattern pattern;
+    uint64_t first = 0, count = 0;
+    Cycle start = 0, pace = 1;
+    unsigned level = 0;
+    Cycle end() const { return start + (count - 1) * pace + 1; }
+    template <typename A> void serialize(A &ar) {
+      fields(ar, pattern, first, count, start, pace, level);
+      if constexpr (A::loading)
+        if (count == 0 || pace == 0)
+          ar.fail();
+    }
+  };
+  /// In the order of their starts, and of their ends.
+  using Track = std::deque<Piece>;
+
+  bool taken(BankUser user, Cycle at, const BankAccess &access,
+             unsigned level) const;
+  Track &track(BankUser user) { return tracks[size_t(user)]; }
+
+  const SpmConfig &spm;
+  std::array<Track, numBankUsers> tracks;
+  BankAccess mine;                  ///< Scratch space.
+  mutable BankAccess theirs;        ///< Scratch space.
+  std::vector<BankAccess> operands; ///< Scratch space.
+};
+
+} // namespace tessera::sim
+
+#endif // TESSERA_SIM_CORE_BANKS_H
