@@ -54,7 +54,7 @@ TEST(Matrix, SingleBlock) {
 }
 
 TEST(Matrix, WholeProduct) {
-  Machine m;
+  Machine m(conflictFreeArchitecture());
   struct Rate {
     NumericFormat format;
     uint64_t blockRows, load;
@@ -115,7 +115,7 @@ TEST(Matrix, ConsecutiveProductsChain) {
 }
 
 TEST(Matrix, AccumulatorRowsInterlock) {
-  Machine m;
+  Machine m(conflictFreeArchitecture());
   Kernel k;
   k.td(0, tensor(Space::Acc, NumericFormat::F32, {2, 8}, 0));
   k.td(1, tensor(Space::Spm, NumericFormat::BF16, {2, 8}, 0));

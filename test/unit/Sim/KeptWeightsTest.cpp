@@ -61,7 +61,7 @@ TEST(KeptWeights, StartsWithoutALoad) {
   k.program.back().fields[isa::mma::keep_b] = 1;
   k.mma(0, 1, 2);
   k.halt();
-  Machine m;
+  Machine m(conflictFreeArchitecture());
   m.run(k);
   // Seen in cycle 5; L = 8; M = 3 cycles of streaming; R + C - 2 + F = 15.
   EXPECT_EQ(m.span(4).end, 5u + 8 + 3 + 15);

@@ -46,6 +46,12 @@ Architecture tinyArchitecture() {
   return a;
 }
 
+Architecture conflictFreeArchitecture() {
+  Architecture a = tinyArchitecture();
+  a.spm.banks = uint32_t(a.spm.bytes / a.spm.bankWidth);
+  return a;
+}
+
 isa::Descriptor tensor(isa::Space space, NumericFormat format,
                        std::initializer_list<uint32_t> extents, uint64_t base) {
   isa::Descriptor td;

@@ -22,6 +22,8 @@ namespace tessera::sim::test {
 /// The preset `tiny`, written out so that its numbers do not move under the
 /// tests' hand computations.
 Architecture tinyArchitecture();
+/// The same with a bank for every word of the scratchpad: no conflicts.
+Architecture conflictFreeArchitecture();
 
 /// A row-major tensor.
 isa::Descriptor tensor(isa::Space space, NumericFormat format,

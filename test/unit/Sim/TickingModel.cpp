@@ -7,6 +7,7 @@
 
 #include "TickingModel.h"
 #include <deque>
+#include <optional>
 #include <set>
 
 namespace tessera::sim::test {
@@ -17,10 +18,70 @@ namespace tessera::sim::test {
 
 namespace {
 
+/// The words of one access, each waiting in its bank. In a cycle it takes one
+/// from every bank that still has one, or, if another access has taken one of
+/// these banks before it, none.
+class WordsToServe {
+public:
+  WordsToServe(const Architecture &arch) : banks(arch.spm.banks), arch(&arch) {}
+  void add(uint64_t address, uint64_t bits) {
+    for (uint64_t byte = address; byte <= address + (bits - 1) / 8; ++byte) {
+      uint64_t word = byte / arch->spm.bankWidth;
+      banks[word % banks.size()].insert(word);
+    }
+  }
+  size_t cyclesLeft() const {
+    size_t most = 0;
+    for (const std::set<uint64_t> &bank : banks)
+      most = std::max(most, bank.size());
+    return most;
+  }
+  bool serve(std::set<size_t> &busy) {
+    for (size_t b = 0; b < banks.size(); ++b)
+      if (!banks[b].empty() && busy.count(b))
+        return false;
+    for (size_t b = 0; b < banks.size(); ++b)
+      if (!banks[b].empty()) {
+        busy.insert(b);
+        banks[b].erase(banks[b].begin());
+      }
+    return true;
+  }
+
+private:
+  std::vector<std::set<uint64_t>> banks;
+  const Architecture *arch;
+};
+
+/// An access that takes `pace` cycles, or more if its words do.
+class PacedAccess {
+public:
+  PacedAccess(WordsToServe words, uint32_t pace)
+      : words(std::move(words)), cyclesLeft(pace) {}
+  /// True if one of the cycles is over.
+  bool tick(std::set<size_t> &busyBanks) {
+    if (words.cyclesLeft() == 0 || words.serve(busyBanks))
+      begun = true;
+    if (!begun || words.cyclesLeft() > cyclesLeft - 1)
+      return false;
+    --cyclesLeft;
+    return true;
+  }
+  bool over() const { return cyclesLeft == 0; }
+
+private:
+  WordsToServe words;
+  uint32_t cyclesLeft;
+  bool begun = false;
+};
+
 /// A stationary piece of `b`.
 struct Block {
   size_t job = 0;
-  uint32_t n = 0;
+  uint32_t n = 0, k = 0;
+  /// When each row of `a` was taken in, as if its last beat's predecessors had
+  /// come right before it.
+  std::vector<uint64_t> rowTaken;
   bool firstOfJob = false, lastOfJob = false, firstOfColumn = false,
        lastOfColumn = false;
   // What has left the grid and was written into the accumulators.
@@ -43,13 +104,13 @@ public:
         outputs(columns, std::deque<Beat>(arch.matrix.fillLatency)),
         spans(jobs.size()) {
     for (size_t j = 0; j < jobs.size(); ++j) {
-      uint32_t rowsOfBlock = scale(j) >= 1 ? uint32_t(scale(j) * rows) : rows;
-      uint32_t kb = (jobs[j].k + rowsOfBlock - 1) / rowsOfBlock,
+      uint32_t depth = rowsOfBlock(j);
+      uint32_t kb = (jobs[j].k + depth - 1) / depth,
                nb = (jobs[j].n + columns - 1) / columns;
       for (uint32_t n = 0; n < nb; ++n)
         for (uint32_t k = 0; k < kb; ++k) {
           Block b;
-          b.job = j, b.n = n;
+          b.job = j, b.n = n, b.k = k;
           b.firstOfColumn = k == 0, b.lastOfColumn = k + 1 == kb;
           b.firstOfJob = b.firstOfColumn && n == 0;
           b.lastOfJob = b.lastOfColumn && n + 1 == nb;
@@ -72,16 +133,31 @@ private:
     return scale(j) >= 1 ? 1 : uint32_t(1 / scale(j));
   }
   uint32_t beats(size_t j) const { return jobs[j].m * beatsPerRow(j); }
+  uint32_t rowsOfBlock(size_t j) const {
+    return scale(j) >= 1 ? uint32_t(scale(j) * rows) : rows;
+  }
   /// Cycles for one row of weights to shift in by one place, and places.
-  uint32_t loadCycles(size_t j) const {
-    uint32_t places = jobs[j].byColumn ? columns : rows;
+  uint32_t loadPace(size_t j) const {
     bool wide = scale(j) < 1 && bitWidth(jobs[j].format) > 16;
-    return places * (wide ? bitWidth(jobs[j].format) / 16 : 1);
+    return wide ? bitWidth(jobs[j].format) / 16 : 1;
+  }
+  uint32_t loadCycles(size_t j) const {
+    return (jobs[j].byColumn ? columns : rows) * loadPace(j);
+  }
+
+  /// Whether a block that starts now takes each row in late enough behind
+  /// `earlier`, whose rows are the same.
+  bool rowsFollow(const Block &earlier) const {
+    for (uint32_t m = 0; m < earlier.rowTaken.size(); ++m)
+      if (earlier.rowTaken[m] + rows + arch.matrix.fillLatency >
+          now + uint64_t(m) * beatsPerRow(earlier.job))
+        return false;
+    return earlier.firstBeatWritten;
   }
 
   bool accumulatorsReady(const Block &b) const {
     if (!b.firstOfColumn) // the block before it writes the same rows
-      return blocks[next - 1].firstBeatWritten;
+      return rowsFollow(blocks[next - 1]);
     if (!jobs[b.job].accumulate)
       return true;
     const MatrixJob &mine = jobs[b.job];
@@ -94,8 +170,9 @@ private:
       if (!overlaps || !earlier.lastOfColumn)
         continue;
       bool sameRows = other.accBase == mine.accBase && other.m == mine.m &&
-                      other.n == mine.n && beats(earlier.job) == beats(b.job);
-      if (sameRows ? earlier.n == b.n && !earlier.firstBeatWritten
+                      other.n == mine.n && beats(earlier.job) == beats(b.job) &&
+                      isFloat(other.format) == isFloat(mine.format);
+      if (sameRows ? earlier.n == b.n && !rowsFollow(earlier)
                    : earlier.lastOfJob && !earlier.lastBeatWritten)
         return false;
     }
@@ -109,7 +186,38 @@ private:
     return shadow == int(next) && shadowCycles == loadCycles(b.job);
   }
 
+  /// What a row of a block's `a` needs.
+  WordsToServe wordsOfRow(const Block &b, uint32_t row) const {
+    const MatrixJob &j = jobs[b.job];
+    WordsToServe words(arch);
+    uint64_t bits = bitWidth(j.format);
+    uint32_t depth = rowsOfBlock(b.job);
+    for (uint32_t k = b.k * depth; k < std::min(j.k, (b.k + 1) * depth); ++k)
+      words.add(j.aBase + (row * j.rowOfA() + k) * bits / 8, bits);
+    return words;
+  }
+  /// What a step of the load of a block's weights needs.
+  WordsToServe wordsOfLoad(const Block &b, uint32_t step) const {
+    const MatrixJob &j = jobs[b.job];
+    WordsToServe words(arch);
+    uint64_t bits = bitWidth(j.format);
+    uint32_t depth = rowsOfBlock(b.job), perStep = depth / rows;
+    for (uint32_t k = b.k * depth; k < std::min(j.k, (b.k + 1) * depth); ++k)
+      for (uint32_t n = b.n * columns; n < std::min(j.n, (b.n + 1) * columns);
+           ++n) {
+        uint32_t at = j.byColumn ? n - b.n * columns
+                                 : (k - b.k * depth) / std::max(1u, perStep);
+        if (at == step)
+          words.add(j.bBase +
+                        (j.byColumn ? n * j.rowOfB() + k : k * j.rowOfB() + n) *
+                            bits / 8,
+                    bits);
+      }
+    return words;
+  }
+
   void tick() {
+    busyBanks.clear();
     writeAccumulators();
     // The weights in the shadow registers are swapped in, and rows follow.
     if (next < blocks.size() && weightsReady() && streaming < 0 &&
@@ -148,9 +256,24 @@ private:
       blocks[next].started = true;
       ++next;
     }
-    if (shadow >= 0 && shadowCycles < loadCycles(blocks[size_t(shadow)].job))
-      ++shadowCycles;
     moveBeats();
+    loadWeights();
+  }
+
+  /// One cycle of the load of the next weights.
+  void loadWeights() {
+    if (shadow < 0)
+      return;
+    const Block &b = blocks[size_t(shadow)];
+    if (shadowCycles == loadCycles(b.job))
+      return;
+    uint32_t pace = loadPace(b.job);
+    if (!step)
+      step.emplace(wordsOfLoad(b, shadowCycles / pace), pace);
+    if (step->tick(busyBanks))
+      ++shadowCycles;
+    if (step->over())
+      step.reset();
   }
 
   /// Everything moves by one element; a row's elements enter one after another.
@@ -162,8 +285,17 @@ private:
       skew[r] = skew[r - 1];
     skew[0] = {};
     if (streaming >= 0) {
-      skew[0] = {streaming, beat};
-      if (++beat == beats(blocks[size_t(streaming)].job))
+      Block &b = blocks[size_t(streaming)];
+      uint32_t pace = beatsPerRow(b.job);
+      if (!row)
+        row.emplace(wordsOfRow(b, beat / pace), pace);
+      if (row->tick(busyBanks))
+        skew[0] = {streaming, beat++};
+      if (row->over()) {
+        row.reset();
+        b.rowTaken.push_back(now + 1 - pace);
+      }
+      if (beat == beats(b.job))
         streaming = -1;
     }
     for (uint32_t r = 0; r < rows; ++r)
@@ -209,6 +341,8 @@ private:
   size_t taken = 0, completed = 0;
   int shadow = -1, streaming = -1;
   uint32_t shadowCycles = 0, beat = 0;
+  std::set<size_t> busyBanks; ///< In this cycle.
+  std::optional<PacedAccess> row, step;
 };
 
 } // namespace

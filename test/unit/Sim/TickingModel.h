@@ -26,6 +26,12 @@ struct MatrixJob {
   bool byColumn = false, accumulate = false;
   bool keepWeights = false; ///< Of one block, as its predecessor.
   uint32_t accBase = 0;     ///< Bytes; the accumulator is dense, row-major.
+  /// Bytes in the scratchpad; [m, k], and [k, n] or [n, k], rows `pitch`
+  /// elements apart (0: dense).
+  uint64_t aBase = 0, bBase = 32768;
+  uint32_t aPitch = 0, bPitch = 0;
+  uint64_t rowOfA() const { return aPitch ? aPitch : k; }
+  uint64_t rowOfB() const { return bPitch ? bPitch : byColumn ? k : n; }
 };
 /// When each is taken and when it completes.
 std::vector<Span> tickMatrix(const Architecture &arch,

@@ -30,9 +30,14 @@ static void compareMatrix(const Architecture &arch, std::vector<MatrixJob> jobs,
         isFloat(j.format) ? NumericFormat::F32 : NumericFormat::I32;
     unsigned t = unsigned(i) * 3;
     k.td(t, tensor(Space::Acc, sum, {j.m, j.n}, j.accBase));
-    k.td(t + 1, tensor(Space::Spm, j.format, {j.m, j.k}, 0));
-    k.td(t + 2, j.byColumn ? tensor(Space::Spm, j.format, {j.n, j.k}, 32768)
-                           : tensor(Space::Spm, j.format, {j.k, j.n}, 32768));
+    isa::Descriptor a = tensor(Space::Spm, j.format, {j.m, j.k}, j.aBase),
+                    b = j.byColumn
+                            ? tensor(Space::Spm, j.format, {j.n, j.k}, j.bBase)
+                            : tensor(Space::Spm, j.format, {j.k, j.n}, j.bBase);
+    a.strides[0] = int64_t(j.rowOfA());
+    b.strides[0] = int64_t(j.rowOfB());
+    k.td(t + 1, a);
+    k.td(t + 2, b);
   }
   for (size_t i = 0; i < jobs.size(); ++i) {
     const MatrixJob &j = jobs[i];
@@ -50,8 +55,13 @@ static void compareMatrix(const Architecture &arch, std::vector<MatrixJob> jobs,
   Machine m(arch, options);
   m.run(k);
   // Which side `b` comes in by is said by its last extent above 1.
-  for (MatrixJob &j : jobs)
-    j.byColumn = j.byColumn ? j.k > 1 : j.n == 1 && j.k > 1;
+  for (MatrixJob &j : jobs) {
+    j.bPitch = uint32_t(j.rowOfB());
+    bool byColumn = j.byColumn ? j.k > 1 : j.n == 1 && j.k > 1;
+    if (byColumn != j.byColumn) // one row or column: its elements' distance
+      j.bPitch = j.byColumn ? j.bPitch : 1;
+    j.byColumn = byColumn;
+  }
   std::vector<Span> expected = tickMatrix(arch, jobs);
   for (size_t i = 0; i < jobs.size(); ++i) {
     Span actual = m.span(places[i]);
@@ -102,6 +112,47 @@ TEST(Ticking, MatrixKeptWeights) {
       j.accumulate = random.below(2);
       j.accBase = uint32_t(random.below(3)) * 4096;
       j.visible = random.below(4) ? 0 : random.below(40);
+      jobs.push_back(j);
+    }
+    compareMatrix(arch, jobs, "seed " + std::to_string(seed));
+    if (HasFailure())
+      return;
+  }
+}
+
+/// Few and narrow banks, rows at any distance: reads of `a` and of the next
+/// weights meet in many ways, and single reads take several cycles.
+TEST(Ticking, MatrixBanks) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    auto pick = [&](std::initializer_list<uint32_t> values) {
+      return values.begin()[random.below(values.size())];
+    };
+    Architecture arch = machine();
+    arch.matrix.rows = pick({2, 4, 8});
+    arch.matrix.cols = pick({2, 8, 16});
+    arch.matrix.fillLatency = pick({1, 3});
+    arch.spm.banks = pick({1, 2, 3, 4, 8, 16, 70});
+    arch.spm.bankWidth = pick({4, 16, 32});
+    std::vector<MatrixJob> jobs;
+    for (unsigned i = 0, count = 1 + unsigned(random.below(5)); i < count;
+         ++i) {
+      MatrixJob j;
+      j.format = random.below(3)
+                     ? NumericFormat::BF16
+                     : (seed % 2 ? NumericFormat::F32 : NumericFormat::I8);
+      j.m = pick({1, 5, 8, 20});
+      j.k = pick({2, 4, 8, 9, 24});
+      j.n = pick({2, 4, 8, 17});
+      j.byColumn = random.below(2);
+      j.accBase = pick({0, 4096});
+      j.accumulate = random.below(2);
+      j.visible = random.below(3) ? 0 : pick({1, 7, 40});
+      j.aBase = 4 * random.below(64);
+      j.bBase = 32768 + 4 * random.below(64);
+      j.aPitch = j.k + uint32_t(random.below(3)) * pick({1, 3, 8, 32});
+      j.bPitch = (j.byColumn ? j.k : j.n) +
+                 uint32_t(random.below(3)) * pick({1, 3, 8, 32});
       jobs.push_back(j);
     }
     compareMatrix(arch, jobs, "seed " + std::to_string(seed));

@@ -1,0 +1,125 @@
+//===- BanksTest.cpp - Scratchpad banks ------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rule of docs/timing.md, Scratchpad banks, by hand; TickingTest compares
+// it with words served one by one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Banks.h"
+#include "SimFixture.h"
+
+namespace tessera::sim::test {
+
+using isa::Space;
+
+/// 16 banks of 16 bytes.
+static const SpmConfig spm{65536, 16, 16};
+
+static AccessPattern rows(uint32_t count, uint64_t base, int64_t pitchBytes,
+                          uint32_t bytes) {
+  AccessPattern p;
+  p.td = tensor(Space::Spm, NumericFormat::I8, {count, bytes}, base);
+  p.td.strides[0] = pitchBytes;
+  p.outer = 1;
+  p.setEnds();
+  p.outerStep = 1;
+  p.innerCount = bytes;
+  return p;
+}
+
+TEST(Banks, AnAccessTakesTheWordsOfItsFullestBank) {
+  BankAccess access(spm);
+  auto cycles = [&](std::initializer_list<std::pair<uint64_t, uint64_t>> runs) {
+    access.clear();
+    for (auto [low, high] : runs)
+      access.add(low, high);
+    return access.cycles();
+  };
+  EXPECT_EQ(cycles({{0, 256}}), 1u);           // a word of every bank
+  EXPECT_EQ(cycles({{8, 256 + 8}}), 2u);       // 17 words: bank 0 twice
+  EXPECT_EQ(cycles({{0, 4}, {256, 260}}), 2u); // the same bank
+  EXPECT_EQ(cycles({{0, 4}, {8, 12}}), 1u);    // the same word
+  EXPECT_EQ(cycles({{0, 4}, {272, 276}}), 1u); // neighbours
+  EXPECT_EQ(cycles({}), 0u);
+}
+
+TEST(Banks, WhatIsKnownFirstGoesFirst) {
+  Banks banks(spm);
+  // Ten rows in bank 0, one a cycle from 100 on.
+  EXPECT_EQ(banks.place(BankUser::MatrixA, rows(10, 0, 256, 16), 10, 100, 1),
+            110u);
+  // Four rows in bank 1 pass beside them; four in bank 0 come after them.
+  EXPECT_EQ(banks.place(BankUser::MatrixB, rows(4, 16, 256, 16), 4, 102, 1),
+            106u);
+  Banks again(spm);
+  again.place(BankUser::MatrixA, rows(10, 0, 256, 16), 10, 100, 1);
+  EXPECT_EQ(again.place(BankUser::MatrixB, rows(4, 0, 256, 16), 4, 102, 1),
+            114u);
+}
+
+TEST(Banks, GapsAreUsed) {
+  Banks banks(spm);
+  // A row every other cycle, 100 to 118, in bank 0: the other cycles are free.
+  EXPECT_EQ(banks.place(BankUser::MatrixA, rows(10, 0, 256, 16), 10, 100, 2),
+            120u);
+  // 100 is taken: 101, 103, 105, and the end of the last is 106.
+  EXPECT_EQ(banks.place(BankUser::MatrixB, rows(3, 0, 256, 16), 3, 100, 1),
+            106u);
+}
+
+TEST(Banks, RowsThatMoveOnMeetOnce) {
+  Banks banks(spm);
+  // Both move on by a bank a cycle: `a` from bank 0, `b` from bank 2 two cycles
+  // later, so they meet in every cycle; one cycle of waiting ends that.
+  banks.place(BankUser::MatrixA, rows(10, 0, 16, 16), 10, 100, 1);
+  EXPECT_EQ(banks.place(BankUser::MatrixB, rows(4, 32, 16, 16), 4, 102, 1),
+            107u);
+}
+
+TEST(Banks, PortsOfAGroup) {
+  Banks banks(spm);
+  // Three inputs, two ports: two cycles; an output beside them.
+  AccessPattern one = rows(1, 0, 16, 32), two = rows(1, 64, 16, 32),
+                three = rows(1, 128, 16, 32), out = rows(1, 192, 16, 32);
+  std::vector<AccessPattern> reads{one, two, three}, writes{out};
+  EXPECT_EQ(banks.placeGroup(reads, writes, 0, 50, 2, 1), 52u);
+  // `a` in bank 8, which the third input needs in the second cycle.
+  Banks busy(spm);
+  busy.place(BankUser::MatrixA, rows(3, 128, 256, 16), 3, 50, 1);
+  // First cycle in 50; the second waits for 53.
+  EXPECT_EQ(busy.placeGroup(reads, writes, 0, 50, 2, 1), 54u);
+}
+
+/// One mma of two blocks of columns; b's second block lies in the banks of `a`.
+TEST(Banks, WeightsWaitForRows) {
+  for (bool conflicts : {false, true}) {
+    Machine m;
+    Kernel k;
+    k.td(0, tensor(Space::Acc, NumericFormat::F32, {10, 16}, 0));
+    isa::Descriptor a = tensor(Space::Spm, NumericFormat::BF16, {10, 8},
+                               conflicts ? 16 : 64),
+                    b = tensor(Space::Spm, NumericFormat::BF16, {8, 16}, 32768);
+    a.strides[0] = b.strides[0] = 128; // 256 bytes: all rows in the same bank
+    k.td(1, a);
+    k.td(2, b);
+    k.mma(0, 1, 2);
+    k.halt();
+    m.run(k);
+    // Taken in 4; 8 cycles of loading, bank 0; rows from 12 to 22 in bank 1 or
+    // 4. The second block's weights, bank 1: from 12 to 20, behind the rows; or
+    // from 22 to 30. Then 10 rows, and R + C - 2 + F = 15.
+    EXPECT_EQ(m.span(3).end, (conflicts ? 30u : 22u) + 10 + 15);
+    EXPECT_EQ(m.device.statistics()
+                  .cores[0]
+                  .engines[size_t(Engine::Matrix)]
+                  .byCause[size_t(StallCause::BankConflict)],
+              conflicts ? 8u : 0u);
+  }
+}
+
+} // namespace tessera::sim::test
