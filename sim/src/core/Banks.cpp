@@ -199,7 +199,7 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
   run.pace = pace;
   auto flush = [&] {
     if (run.count > 0)
-      track(user).push_back(run);
+      remember(user, run);
     run.count = 0;
   };
   auto extend = [&](uint64_t first, uint64_t accesses, Cycle at) {
@@ -236,7 +236,7 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
         extend(i, 1, next);
       } else {
         flush();
-        track(user).push_back({pattern, i, 1, next, 1, level});
+        remember(user, {pattern, i, 1, next, 1, level});
       }
     }
     at = std::max(next, first + pace);
@@ -291,8 +291,7 @@ Cycle Banks::placeGroup(std::span<const AccessPattern> reads,
       ++at;
     each([&](const Share &s) {
       if (s.pattern->inScratchpad())
-        track(BankUser::Vector)
-            .push_back({*s.pattern, group, 1, at, 1, s.level});
+        remember(BankUser::Vector, {*s.pattern, group, 1, at, 1, s.level});
     });
     for (unsigned side = 0; side < 2; ++side)
       done[side] = std::min(done[side] + ports[side], shares[side].size());
@@ -318,7 +317,7 @@ void Banks::placeGroups(std::span<const AccessPattern> reads,
       pieces.begin(), pieces.end(),
       [](const Piece &a, const Piece &b) { return a.start < b.start; });
   for (Piece &piece : pieces)
-    track(BankUser::Vector).push_back(std::move(piece));
+    remember(BankUser::Vector, std::move(piece));
 }
 
 } // namespace tessera::sim

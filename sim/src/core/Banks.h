@@ -134,7 +134,13 @@ private:
 
   bool taken(BankUser user, Cycle at, const BankAccess &access,
              unsigned level) const;
-  Track &track(BankUser user) { return tracks[size_t(user)]; }
+  /// Beyond so many pieces of a user, what it does disturbs nobody.
+  static constexpr size_t maxPieces = size_t(1) << 16;
+  void remember(BankUser user, Piece piece) {
+    Track &track = tracks[size_t(user)];
+    if (track.size() < maxPieces)
+      track.push_back(std::move(piece));
+  }
 
   const SpmConfig &spm;
   std::array<Track, numBankUsers> tracks;
