@@ -37,8 +37,7 @@ template <typename A> void serialize(A &ar, InstructionStatistics &s) {
 }
 
 template <typename A> void CoreTask::serialize(A &ar) {
-  fields(ar, root, kernel, record, arguments, indexInDispatch, numCores,
-         cores);
+  fields(ar, root, kernel, record, arguments, indexInDispatch, numCores, cores);
   std::vector<uint8_t> text, descriptors, maps;
   bool has = bool(image);
   fields(ar, has);
@@ -63,8 +62,8 @@ template <typename A> void Core::serialize(A &ar) {
   fields(ar, epoch, isRunning, task);
   size_t spmBytes = spm.size(), accBytes = acc.size(),
          count = semaphores.size();
-  fields(ar, spm, acc, banks, semaphores, executions, profile, inbox, nextMessage,
-         arrivedAtBarrier);
+  fields(ar, spm, acc, banks, semaphores, executions, profile, inbox,
+         nextMessage, arrivedAtBarrier);
   CoreStatistics &c = counters;
   fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead,
          c.spmBytesWritten, c.accBytesRead, c.accBytesWritten, c.vectorAluOps,
