@@ -16,6 +16,7 @@
 #include "SimFixture.h"
 #include "tessera/Support/Random.h"
 #include <bit>
+#include <thread>
 
 namespace tessera::sim::test {
 
@@ -138,7 +139,7 @@ struct HandOver {
 
 class RandomProgram {
 public:
-  explicit RandomProgram(uint64_t seed) : random(seed) {
+  explicit RandomProgram(uint64_t seed, unsigned length = 40) : random(seed) {
     isa::MapProgram clamp;
     clamp.inputs = 2;
     clamp.ops = {
@@ -150,7 +151,7 @@ public:
     kernel.maps.push_back(clamp);
     for (float &value : initial.global)
       value = float(random.between(-4, 4));
-    for (int i = 0; i < 40; ++i)
+    for (unsigned i = 0; i < length; ++i)
       add(any());
     // What is in the core's memories at the end can be seen outside.
     for (uint32_t t = 0; t < spmTiles; ++t)
@@ -338,6 +339,37 @@ Architecture speed(unsigned variant) {
 }
 constexpr unsigned speeds = 5;
 
+/// Any machine that can run the programs: what an architecture file may set
+/// without a change of the program.
+Architecture anySpeed(Random &random) {
+  auto pick = [&](std::initializer_list<uint32_t> values) {
+    return values.begin()[random.below(values.size())];
+  };
+  Architecture a = tinyArchitecture();
+  a.queueDepth = pick({1, 2, 3, 8, 64});
+  a.matrix.fillLatency = pick({1, 2, 9, 200});
+  a.vector.lanes = pick({1, 4, 8, 64});
+  a.vector.aluSlots = pick({1, 2, 4});
+  a.vector.sfuLanes = pick({1, 8});
+  a.vector.latency = pick({1, 8, 150});
+  a.vector.readPorts = pick({1, 2, 3});
+  a.vector.writePorts = pick({1, 2});
+  a.spm.banks = pick({1, 3, 16, 64});
+  a.spm.bankWidth = pick({4, 16, 64});
+  a.dma.loadBursts = pick({1, 2, 4});
+  a.dma.storeBursts = pick({1, 2, 4});
+  a.dma.burstBytes = pick({16, 64, 256});
+  a.dma.outstanding = pick({1, 3, 64});
+  a.noc.hopCycles = pick({1, 20});
+  a.noc.linkBytes = pick({8, 64});
+  a.dram.tRCDRD = pick({1, 10, 300});
+  a.dram.tRCDWR = pick({1, 8, 300});
+  a.dram.tCL = pick({1, 10, 60});
+  a.dram.tCWL = pick({1, 8, 60});
+  a.tlb.l2Latency = pick({1, 20});
+  return a;
+}
+
 struct Outcome {
   std::vector<float> memory;
   bool completed = false, race = false;
@@ -412,6 +444,53 @@ TEST(RandomProgram, WithoutAHandOverThereIsARaceOrNoDifference) {
   EXPECT_LT(harmless, races / 4);
   EXPECT_GT(races, 100u);
   EXPECT_GT(differences, 20u);
+}
+
+/// Many short programs, each on a machine of its own speeds; what differs.
+std::vector<std::string> fuzz(uint64_t first, uint64_t count) {
+  std::vector<std::string> wrong;
+  for (uint64_t seed = first; seed < first + count && wrong.size() < 5;
+       ++seed) {
+    Random random(seed);
+    Architecture arch = anySpeed(random);
+    RandomProgram program(seed, 3 + unsigned(random.below(8)));
+    Outcome o = runAt(program, program.kernel, arch, false);
+    if (!o.completed || o.memory != program.expected)
+      wrong.push_back("seed " + std::to_string(seed) +
+                      (o.completed ? ": other bytes" : ": did not complete"));
+  }
+  return wrong;
+}
+
+/// On as many threads as the host has cores, as devices share nothing.
+void fuzzAll(uint64_t first, uint64_t count) {
+  unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::vector<std::string>> wrong(threads);
+  std::vector<std::thread> workers;
+  for (unsigned t = 0; t < threads; ++t)
+    workers.emplace_back([&, t] {
+      uint64_t from = first + count * t / threads,
+               to = first + count * (t + 1) / threads;
+      wrong[t] = fuzz(from, to - from);
+    });
+  for (std::thread &worker : workers)
+    worker.join();
+  for (const std::vector<std::string> &messages : wrong)
+    for (const std::string &message : messages)
+      ADD_FAILURE() << message;
+}
+
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr uint64_t fuzzed = 2'000; // each takes ten times as long
+#else
+constexpr uint64_t fuzzed = 100'000;
+#endif
+
+TEST(RandomProgram, HundredThousandAtAnySpeed) { fuzzAll(1'000'000, fuzzed); }
+
+/// Runs with --gtest_also_run_disabled_tests; other seeds than the above.
+TEST(RandomProgram, DISABLED_TenMillionAtAnySpeed) {
+  fuzzAll(10'000'000, 10'000'000);
 }
 
 } // namespace tessera::sim::test
