@@ -175,6 +175,16 @@ public:
   std::vector<float> expected;
   std::vector<HandOver> handOvers;
 
+  /// Cycles that rows stream through the matrix engine: one block each, f32 at
+  /// half rate.
+  uint64_t streamed() const {
+    uint64_t cycles = 0;
+    for (const Operation &o : operations)
+      if (o.opcode == Opcode::MMA)
+        cycles += 2 * uint64_t(o.out.rows);
+    return cycles;
+  }
+
 private:
   uint32_t below(uint32_t limit) { return uint32_t(random.below(limit)); }
   static View whole(Space space, uint32_t t) {
@@ -491,6 +501,48 @@ TEST(RandomProgram, HundredThousandAtAnySpeed) { fuzzAll(1'000'000, fuzzed); }
 /// Runs with --gtest_also_run_disabled_tests; other seeds than the above.
 TEST(RandomProgram, DISABLED_TenMillionAtAnySpeed) {
   fuzzAll(10'000'000, 10'000'000);
+}
+
+/// At any moment every cycle of every engine has one cause, and what an engine
+/// did itself can be counted from the program.
+TEST(RandomProgram, EveryEngineCycleHasOneCause) {
+  EngineCycles seen;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    Random random(seed);
+    Architecture arch = anySpeed(random);
+    RandomProgram program(seed, 3 + unsigned(random.below(20)));
+    Machine m(arch);
+    m.write(Machine::dataArea, program.initial.global);
+    isa::Packet packet;
+    packet.body = m.place(program.kernel);
+    m.submit(packet);
+    Time slice = (1 + random.below(900)) * 1'000'000; // cycles of 1 ns
+    StopReason reason = StopReason::Deadline;
+    for (Time at = slice; reason != StopReason::Quiescent; at += slice) {
+      while ((reason = m.device.advance(at)) == StopReason::Interrupted)
+        (void)m.device.takeInterrupts();
+      Statistics s = m.device.statistics();
+      for (size_t e = 0; e < numEngines; ++e)
+        ASSERT_EQ(s.cores[0].engines[e].total(), s.cycles)
+            << "seed " << seed << ", " << engineName(Engine(e));
+    }
+    Statistics s = m.device.statistics();
+    const EngineTable &engines = s.cores[0].engines;
+    ASSERT_EQ(engines[size_t(Engine::Matrix)][StallCause::Busy],
+              program.streamed())
+        << "seed " << seed;
+    ASSERT_EQ(engines[size_t(Engine::Sequencer)][StallCause::Busy],
+              s.cores[0].instructions)
+        << "seed " << seed;
+    for (const EngineCycles &engine : engines)
+      seen += engine;
+  }
+  // The programs meet every cause but those that need other cores or a signal
+  // of the sequencer.
+  for (size_t cause = 0; cause < numStallCauses; ++cause)
+    if (StallCause(cause) != StallCause::Barrier &&
+        StallCause(cause) != StallCause::WaitSequencer)
+      EXPECT_GT(seen.byCause[cause], 0u) << stallCauseName(StallCause(cause));
 }
 
 } // namespace tessera::sim::test
