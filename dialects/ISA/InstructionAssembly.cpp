@@ -92,8 +92,17 @@ private:
         return accumulateName(Accumulate(i));
       });
     case OperandKind::Reduce:
-      return parseName(value, unsigned(Reduce::Min) + 1,
+      return parseName(value, unsigned(Reduce::ArgMin) + 1,
                        [](unsigned i) { return reduceName(Reduce(i)); });
+    case OperandKind::Reduction:
+      return parseName(value, unsigned(Reduce::ArgMin),
+                       [](unsigned i) { return reduceName(Reduce(i + 1)); });
+    case OperandKind::Scan:
+      return parseName(value, unsigned(Reduce::Prod),
+                       [](unsigned i) { return reduceName(Reduce(i + 1)); });
+    case OperandKind::Rounding:
+      return parseName(value, unsigned(Rounding::Up) + 1,
+                       [](unsigned i) { return roundingName(Rounding(i)); });
     case OperandKind::Flag:
     case OperandKind::Dim:
     case OperandKind::Unsigned:

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckedCore.h"
+#include "tessera/ISA/Operands.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -371,25 +372,6 @@ Status CheckedCore::checkSemaphoresLeft() const {
   return Status::success();
 }
 
-/// Whether a map with this program uses the descriptor field; unused ones are
-/// 0.
-static bool isOperandOf(const isa::MapProgram &program, unsigned field) {
-  switch (field) {
-  case isa::map::in0:
-    return program.inputs > 0;
-  case isa::map::in1:
-    return program.inputs > 1;
-  case isa::map::in2:
-    return program.inputs > 2;
-  case isa::map::in3:
-    return program.inputs > 3;
-  case isa::map::out1:
-    return program.outputs > 1;
-  default:
-    return true;
-  }
-}
-
 Status CheckedCore::checkOperands(const Instruction &inst) {
   if (inst.info().group == isa::InstGroup::Sync)
     return Status::success();
@@ -404,7 +386,7 @@ Status CheckedCore::checkOperands(const Instruction &inst) {
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].kind != isa::OperandKind::DescReg)
       continue;
-    if (inst.opcode == Opcode::MAP && !isOperandOf(*mapProgram, i))
+    if (!isa::usesOperand(inst, unsigned(i), mapProgram))
       continue;
     TESSERA_RETURN_IF_ERROR(checkOperand(inst, i));
   }

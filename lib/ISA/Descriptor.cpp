@@ -16,7 +16,7 @@ namespace tessera::isa {
 // Byte offsets in the image.
 static constexpr unsigned spaceAt = 0, formatAt = 1, rankAt = 2, baseAt = 8;
 static constexpr unsigned extentsAt = 16, stridesAt = 40, scaleAt = 88;
-static constexpr unsigned paddingAt = 120;
+static constexpr unsigned paddingAt = 120, sparsityAt = 3;
 static constexpr uint64_t maxElements = 1ull << 40;
 
 uint64_t Descriptor::numElements() const {
@@ -76,13 +76,28 @@ Result<Descriptor> decodeDescriptor(std::span<const uint8_t> bytes) {
         return invalid(fmt::format("reserved byte {} is not 0", i));
     return Status::success();
   };
-  TESSERA_RETURN_IF_ERROR(checkReserved(rankAt + 1, baseAt));
-  TESSERA_RETURN_IF_ERROR(checkReserved(scaleAt, paddingAt));
+  if (image[sparsityAt] == 1)
+    return invalid("sparsity 1 is reserved for 2:4 structured sparsity, which "
+                   "is not supported; accepted: 0");
+  TESSERA_RETURN_IF_ERROR(checkReserved(sparsityAt, baseAt));
+  if (std::any_of(image + scaleAt, image + paddingAt,
+                  [](uint8_t byte) { return byte != 0; }))
+    return invalid(fmt::format("bytes {} to {} are reserved for block scales, "
+                               "which are not supported; accepted: 0",
+                               scaleAt, paddingAt - 1));
   TESSERA_RETURN_IF_ERROR(checkReserved(paddingAt + 4, descriptorBytes));
   if (image[spaceAt] > uint8_t(Space::Acc))
     return invalid(fmt::format("unknown space {}", image[spaceAt]));
+  if (unsigned reserved = image[formatAt] - firstReservedFormat;
+      image[formatAt] >= firstReservedFormat &&
+      reserved < std::size(reservedFormats))
+    return invalid(fmt::format("format {} is reserved for {}; block-scaled "
+                               "formats are not supported; accepted: 0 to {}",
+                               image[formatAt], reservedFormats[reserved],
+                               numNumericFormats - 1));
   if (image[formatAt] >= numNumericFormats)
-    return invalid(fmt::format("unknown format {}", image[formatAt]));
+    return invalid(fmt::format("unknown format {}; accepted: 0 to {}",
+                               image[formatAt], numNumericFormats - 1));
   if (image[rankAt] > maxRank)
     return invalid(
         fmt::format("rank {}; accepted: 0 to {}", image[rankAt], maxRank));

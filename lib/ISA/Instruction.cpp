@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "tessera/ISA/Descriptor.h"
 #include "tessera/Support/Bytes.h"
+#include <bit>
 
 namespace tessera::isa {
 
@@ -72,6 +73,10 @@ static ValueRange rangeOf(const FieldInfo &field) {
     return {0, int64_t(Queue::Vx)};
   case OperandKind::Accumulate:
     return {0, int64_t(Accumulate::Reg)};
+  case OperandKind::Reduce:
+    return {0, int64_t(Reduce::ArgMin)};
+  case OperandKind::Reduction:
+    return {0, int64_t(Reduce::ArgMin) - 1};
   default:
     break;
   }
@@ -247,8 +252,12 @@ Result<Decoded> decode(std::span<const uint8_t> bytes) {
       decoded.inst.fields[i] = int64_t(value);
     }
   }
-  if ((word & reserved) != 0)
-    return invalid(*info, "a reserved bit is not 0");
+  if (Word wrong = word & reserved; wrong != 0) {
+    auto low = uint64_t(wrong), high = uint64_t(wrong >> 64);
+    unsigned bit =
+        unsigned(low ? std::countr_zero(low) : 64 + std::countr_zero(high));
+    return invalid(*info, fmt::format("bit {} is reserved and not 0", bit));
+  }
 
   if (info->words == 2) {
     Word list = loadWord(bytes.subspan(wordBytes));

@@ -22,8 +22,14 @@ std::string_view accumulateName(Accumulate accumulate) {
 }
 
 std::string_view reduceName(Reduce reduce) {
-  static constexpr std::string_view names[] = {"none", "sum", "max", "min"};
+  static constexpr std::string_view names[] = {"none", "sum",    "max",   "min",
+                                               "prod", "argmax", "argmin"};
   return names[unsigned(reduce)];
+}
+
+std::string_view roundingName(Rounding rounding) {
+  static constexpr std::string_view names[] = {"nearest", "zero", "down", "up"};
+  return names[unsigned(rounding)];
 }
 
 static void printValue(OperandKind kind, int64_t value, std::string &text) {
@@ -60,6 +66,13 @@ static void printValue(OperandKind kind, int64_t value, std::string &text) {
     break;
   case OperandKind::Reduce:
     text += reduceName(Reduce(value));
+    break;
+  case OperandKind::Reduction:
+  case OperandKind::Scan:
+    text += reduceName(Reduce(value + 1));
+    break;
+  case OperandKind::Rounding:
+    text += roundingName(Rounding(value));
     break;
   }
 }

@@ -105,6 +105,7 @@ std::string report::toJson(const RunReport &report) {
                  {"walks", report.pageWalks}};
   json["spm"] = {{"peak_bytes", report.spmPeakBytes}};
   json["instructions"] = report.instructions;
+  json["drawn_indices"] = report.drawnIndices;
   json["packets"] = report.packets;
   json["bound"] = {{"cycles", report.boundCycles},
                    {"efficiency", report.boundEfficiency},

@@ -218,8 +218,10 @@ Result<RunReport> report::makeRunReport(const RunFacts &facts) {
   report.spmPeakBytes = statistics.spmPeakBytes();
   report.spmBytes = arch.spm.bytes;
   report.packets = statistics.packets;
-  for (const sim::CoreStatistics &core : statistics.cores)
+  for (const sim::CoreStatistics &core : statistics.cores) {
     report.instructions += core.instructions;
+    report.drawnIndices += core.drawnIndices;
+  }
 
   TESSERA_ASSIGN_OR_RETURN(
       Bounds bounds,

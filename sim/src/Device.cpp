@@ -18,7 +18,7 @@ namespace tessera::sim {
 namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
-static constexpr uint64_t snapshotMagic = 0x0250'414e'5352'5354;
+static constexpr uint64_t snapshotMagic = 0x0350'414e'5352'5354;
 static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1)
                                                          << 32; // "TSR", ISA 1
 

@@ -39,8 +39,8 @@ isa.kernel @rectify args 1 {
       isa.mark id = 1
     // CHECK-NEXT:      }
     }
-    // CHECK-NEXT:      isa.map program = 0, out0 = t1, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s0 >= 1) signal(s1 += 1)
-    isa.map program = 0, out0 = t1, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s0 >= 1) signal(s1 += 1)
+    // CHECK-NEXT:      isa.map program = 0, out0 = t1, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s0 >= 1) signal(s1 += 1)
+    isa.map program = 0, out0 = t1, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s0 >= 1) signal(s1 += 1)
     // CHECK-NEXT:      isa.store dst = t0, src = t1 wait(s1 >= 1)
     isa.store dst = t0, src = t1 wait(s1 >= 1)
     // CHECK-NEXT:      isa.td.addi td = t0, src = t0, imm = 64

@@ -42,7 +42,10 @@ static StringRef operandSyntax(const Field &field) {
       .Case("Dim", "0 … 5")
       .Case("Queue", "seq, ld, st, mx, vx = 0 … 4")
       .Case("Accumulate", "no, yes, reg = 0 … 2")
-      .Case("Reduce", "none, sum, max, min = 0 … 3")
+      .Case("Reduce", "none, sum, max, min, prod, argmax, argmin = 0 … 6")
+      .Case("Reduction", "sum, max, min, prod, argmax, argmin = 0 … 5")
+      .Case("Scan", "sum, max, min, prod = 0 … 3")
+      .Case("Rounding", "nearest, zero, down, up = 0 … 3")
       .Case("Signed", "signed integer")
       .Default("unsigned integer");
 }

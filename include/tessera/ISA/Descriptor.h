@@ -8,7 +8,9 @@
 // The tensor descriptor (TD): how an instruction names a tensor, and its fixed
 // 128-byte image in a kernel's constant section:
 //
-//   byte  0 space (u8)   1 format (u8)   2 rank (u8)   3-7 reserved, 0
+//   byte  0 space (u8)   1 format (u8)   2 rank (u8)
+//         3 sparsity (u8): 0 dense; 1 reserved for 2:4 structured sparsity
+//         4-7 reserved, 0
 //         8 base, bytes (u64; 48-bit virtual address for global, byte offset in
 //           the core's memory for spm and acc)
 //        16 extents[6] (u32; 1 beyond the rank)
@@ -16,6 +18,9 @@
 //        88 scale base (u64)  96 scale strides[6] (i32): reserved, 0
 //       120 padding value (u32, the element's bits)
 //       124 reserved, 0
+//
+// The formats 16 to 21 are reserved for block-scaled elements, 32 of which share
+// a scale: see reservedFormats.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +40,11 @@ namespace tessera::isa {
 
 inline constexpr unsigned descriptorBytes = 128;
 inline constexpr unsigned maxRank = 6;
+/// Names of the formats whose codes, from firstReservedFormat on, are kept for
+/// block-scaled elements. Decoding refuses them by name.
+inline constexpr unsigned firstReservedFormat = 16;
+inline constexpr std::string_view reservedFormats[] = {
+    "mxf8E4M3", "mxf8E5M2", "mxf6E3M2", "mxf6E2M3", "mxf4E2M1", "mxi8"};
 
 /// Descriptor spaces (the values are part of the encoding).
 enum class Space : uint8_t { Global = 0, Spm = 1, Acc = 2 };
@@ -62,7 +72,7 @@ struct Descriptor {
 };
 
 void encode(const Descriptor &td, std::span<uint8_t, descriptorBytes> out);
-/// Rejects unknown spaces and formats, rank > 6, zero extents, extents or
+/// Rejects unknown and reserved spaces, formats and sparsities, rank > 6, zero extents, extents or
 /// strides beyond the rank, more than 2^40 elements, non-zero reserved bytes.
 Result<Descriptor> decodeDescriptor(std::span<const uint8_t> bytes);
 /// `spm f32 [2, 8] strides [8, 1] base 64`, as the `isa` dialect prints it.

@@ -53,12 +53,18 @@ enum class OperandKind : uint8_t {
   Dim,
   Queue,
   Accumulate,
-  Reduce
+  Reduce,
+  Reduction,
+  Scan,
+  Rounding
 };
 enum class Queue : uint8_t { Seq, Ld, St, Mx, Vx };
 inline constexpr unsigned numQueues = 5;
 enum class Accumulate : uint8_t { No, Yes, Reg };
-enum class Reduce : uint8_t { None, Sum, Max, Min };
+/// A field of kind Reduction or Scan holds the value less 1: none is not there.
+enum class Reduce : uint8_t { None, Sum, Max, Min, Prod, ArgMax, ArgMin };
+/// Of results that are integers; Nearest: ties to even.
+enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
 enum class InstGroup : uint8_t { Scalar, Sync, Dma, Matrix, Vector };
 
 struct FieldInfo {
@@ -109,6 +115,7 @@ struct Instruction {
 std::string_view queueName(Queue queue);
 std::string_view accumulateName(Accumulate accumulate);
 std::string_view reduceName(Reduce reduce);
+std::string_view roundingName(Rounding rounding);
 
 /// The number of instructions in the body if `inst` is a hardware loop.
 std::optional<uint64_t> loopLength(const Instruction &inst);

@@ -41,7 +41,12 @@ def S64 : OperandKind<"Signed", 64, 1>;
 def DimMask : OperandKind<"DimMask", 6>; // [0, 2]: the set of dimensions
 def QueueKind : OperandKind<"Queue", 3>; // seq, ld, st, mx, vx = 0 .. 4
 def AccumulateKind : OperandKind<"Accumulate", 2>; // no, yes, reg = 0 .. 2
-def ReduceKind : OperandKind<"Reduce", 2>; // none, sum, max, min = 0 .. 3
+// none, sum, max, min, prod, argmax, argmin = 0 .. 6
+def ReduceKind : OperandKind<"Reduce", 3>;
+// The same without none: sum .. argmin = 0 .. 5
+def ReductionKind : OperandKind<"Reduction", 3>;
+def ScanKind : OperandKind<"Scan", 2>; // sum, max, min, prod = 0 .. 3
+def RoundingKind : OperandKind<"Rounding", 2>; // nearest, zero, down, up = 0 .. 3
 
 // A field: its name, kind, and lowest bit in word 0.
 class Field<string name, OperandKind kind, int lsb, string doc> {
@@ -321,29 +326,114 @@ def MMA : Inst<"mma", 0x60, MatrixGroup, "mx", 2, [
     Field<"ra", ScalarReg, 37, "read when pushed, if accumulate = reg">,
     Field<"keep_b", Flag, 42, "use the block of b that is loaded already">]> {
   let Summary = "Matrix multiply (and accumulate).";
-  let Semantics = "M, N and K are the row-major flattenings of their dimensions. For each m, n: v = accumulate ? acc[m,n] : 0; for k ascending: v = fma(a[m,k], b[k,n], v); acc[m,n] = v. Floats accumulate in f32, integers in wrapping i32. acc has M·N elements in that order. b is taken as N×K (loaded by side shift) when its last dimension of extent > 1 is a K dimension. With keep_b nothing of b is read: the previous mma of the queue, of one block as well, had the same b and n_dims, and the values that it read are used again.";
+  let Semantics = "M, N and K are the row-major flattenings of their dimensions. For each m, n: v = accumulate ? acc[m,n] : 0; for k ascending: v = fma(a[m,k], b[k,n], v); acc[m,n] = v. Floats accumulate in f32, integers in wrapping i32. acc has M·N elements in that order. b is taken as N×K (loaded by side shift) when its last dimension of extent > 1 is a K dimension. With keep_b nothing of b is read: the previous mma of the queue, of one block as well, had the same b and n_dims, and the values that it read are used again. Bit 43 is kept for a b with 2:4 structured sparsity; like all reserved bits it must be 0.";
   let Timing = "See the section on matrix timing.";
   let Faults = "IllegalDescriptor (spaces, formats without a rate in the architecture, K of a and b differ, acc not M·N; keep_b without that block), SpmOutOfBounds, AccOutOfBounds.";
 }
 
 //===-- Vector engine -----------------------------------------------------===//
 
-def MAP : Inst<"map", 0x70, VectorGroup, "vx", 2, [
+// Operands lie in SPM or ACC. Operands are read at start and written at
+// completion.
+class VectorInst<string mnemonic, int opcode, list<Field> fields>
+    : Inst<mnemonic, opcode, VectorGroup, "vx", 2, fields> {
+  let Timing = "See the section on vector timing.";
+  let Faults = "IllegalDescriptor (spaces, extents, formats, more than 2^26 elements, writing through stride 0); SpmOutOfBounds, AccOutOfBounds, Misaligned.";
+}
+defvar ReducedDims = "reduced dimensions";
+defvar AccumulateRa = "read when pushed, if accumulate = reg";
+defvar IndexBase = "register whose value, read when pushed, is added to indices";
+
+def MAP : VectorInst<"map", 0x70, [
     Field<"program", U16, 64, "map program number in the object">,
-    Field<"out0", DescReg, 28, "first output (spm or acc)">,
-    Field<"out1", DescReg, 33, "second output, if the program has one">,
-    Field<"in0", DescReg, 8, "first input (spm or acc), if any">,
+    Field<"out0", DescReg, 28, "first output">,
+    Field<"out1", DescReg, 33, "second output, if the program has one; the indices of argmax and argmin">,
+    Field<"in0", DescReg, 8, "first input, if any">,
     Field<"in1", DescReg, 13, "second input, if any">,
     Field<"in2", DescReg, 18, "third input, if any">,
     Field<"in3", DescReg, 23, "fourth input, if any">,
-    Field<"reduce", ReduceKind, 38, "reduction of out0 over reduce_dims">,
-    Field<"reduce_dims", DimMask, 40, "reduced dimensions">,
+    Field<"reduce", ReduceKind, 53, "reduction of out0 over reduce_dims">,
+    Field<"reduce_dims", DimMask, 40, ReducedDims>,
     Field<"accumulate", AccumulateKind, 46, "combine the reduction with out0's old value">,
-    Field<"ra", ScalarReg, 48, "read when pushed, if accumulate = reg">]> {
+    Field<"ra", ScalarReg, 48, AccumulateRa>,
+    Field<"rb", ScalarReg, 56, IndexBase>]> {
   let Summary = "Run a lane program over every element of an iteration space.";
-  let Semantics = "The iteration space has the extents of in0 (of out0 if there is no input); all inputs have these extents (stride 0 broadcasts), and so have the outputs, except that out0 has extent 1 in reduced dimensions. Each element is converted to a 32-bit lane register (floats to f32, integers to i32), the program runs, and its output registers are converted to the outputs' formats (f32 rounded to nearest even; integers truncated to the low bits). A reduction takes, for each element of out0, the values in row-major order of the reduced dimensions: value j goes to partial result j mod 64 in order (each starts at the identity), then partial results are combined pairwise as a binary tree, then combined with the old value if accumulating. A reduction works on the program's output register as f32 if out0's format is a float, else as i32.";
-  let Timing = "See the section on vector timing.";
-  let Faults = "MapIndex; IllegalDescriptor (extents, spaces, writing through stride 0); SpmOutOfBounds, AccOutOfBounds.";
+  let Semantics = "The iteration space has the extents of in0 (of out0 if there is no input); all inputs have these extents (stride 0 broadcasts), and so have the outputs, except that a reduced out0 has extent 1 in reduced dimensions. Each element is converted to a 32-bit lane register (floats to f32, integers to i32), the program runs, and its output registers are converted to the outputs' formats (f32 rounded to nearest even; integers truncated to the low bits). A reduction works on the program's output register as f32 if out0's format is a float, else as i32, and does with these values what `reduce` does; with argmax or argmin the program has one output, and out1 (i32, the extents of out0) receives the indices.";
+  let Faults = "MapIndex; IllegalDescriptor (as above; a second output of the program with argmax or argmin); SpmOutOfBounds, AccOutOfBounds, Misaligned.";
+}
+def REDUCE : VectorInst<"reduce", 0x71, [
+    Field<"kind", ReductionKind, 28, "what is computed">,
+    Field<"dst", DescReg, 8, "results, extent 1 in reduced dimensions">,
+    Field<"indices", DescReg, 18, "indices (i32), with argmax and argmin">,
+    Field<"src", DescReg, 13, "values">,
+    Field<"dims", DimMask, 31, ReducedDims>,
+    Field<"accumulate", AccumulateKind, 37, "combine with the old contents of dst and indices">,
+    Field<"ra", ScalarReg, 39, AccumulateRa>,
+    Field<"rb", ScalarReg, 44, IndexBase>]> {
+  let Summary = "Reduce over some dimensions.";
+  let Semantics = "dst has the extents of src, but 1 in the reduced dimensions; both are floats (computed in f32) or both are integers (in wrapping i32). For each element of dst the values are those of the reduced dimensions in row-major order. sum, max, min, prod: value j goes to partial result j mod 64 in order, partial = partial + value (each starts at the identity: +0, -inf or -2^31, +inf or 2^31-1, 1); then 32 pairs of neighbours are combined, then 16, down to one; with accumulate that result is then combined with dst's old value. max and min: NaN if a value is NaN, -0 < +0. argmax, argmin: dst receives the largest (smallest) value and `indices` its place j + rb; among equal ones the first (-0 and +0 are equal), and the first NaN if there is any; with accumulate the old value and index of dst and `indices` take part as the one before the first.";
+}
+def SCAN : VectorInst<"scan", 0x72, [
+    Field<"kind", ScanKind, 28, "what is computed">,
+    Field<"dst", DescReg, 8, "results">,
+    Field<"total", DescReg, 18, "extent 1 in scanned dimensions; used with with_total or accumulate">,
+    Field<"src", DescReg, 13, "values">,
+    Field<"dims", DimMask, 30, "scanned dimensions">,
+    Field<"exclusive", Flag, 36, "the result of an element is that of those before it">,
+    Field<"reverse", Flag, 37, "from the last element to the first">,
+    Field<"with_total", Flag, 38, "write the result of all elements to `total`">,
+    Field<"accumulate", AccumulateKind, 39, "start from the old contents of `total`">,
+    Field<"ra", ScalarReg, 41, AccumulateRa>]> {
+  let Summary = "Running sums, maxima, minima or products.";
+  let Semantics = "dst has the extents of src; `total` has them too, but 1 in the scanned dimensions. All are floats (computed in f32) or all are integers (in wrapping i32). The values x of the scanned dimensions, in row-major order (backwards with reverse), are cut in blocks of 64. Within a block, for d = 1, 2, 4, ..., 32: x[i] = x[i - d] + x[i] for all i >= d at once, from the values before this step. Then x[i] = carry + x[i], and the block's last result is the next block's carry. The first carry is the identity (+0, -inf or -2^31, +inf or 2^31-1, 1), or with accumulate the old value of `total`. With exclusive, result i is result i - 1 of this, and result 0 is the first carry. The last carry goes to `total`. (Here + stands for the operation; max and min as in `reduce`.)";
+}
+def SELECT : VectorInst<"select", 0x73, [
+    Field<"dst", DescReg, 8, "results">,
+    Field<"mask", DescReg, 13, "what is not 0 chooses a">,
+    Field<"a", DescReg, 18, "values where mask is not 0">,
+    Field<"b", DescReg, 23, "values where mask is 0">,
+    Field<"keep", Flag, 28, "where mask is 0, dst keeps what it holds; b is not used">]> {
+  let Summary = "Choose between two tensors element by element, or write only where a mask says so.";
+  let Semantics = "dst = mask != 0 ? a : b, bit by bit. All have the extents of dst (stride 0 broadcasts); a, b and dst have the same format, mask has any. Of a float mask -0 is 0 and NaN is not. With keep nothing is written where mask is 0.";
+}
+def CONVERT : VectorInst<"convert", 0x74, [
+    Field<"dst", DescReg, 8, "results">,
+    Field<"src", DescReg, 13, "values">,
+    Field<"scale", DescReg, 18, "scales (a float format), with use_scale">,
+    Field<"zero", DescReg, 23, "zero points (an integer format), with use_zero">,
+    Field<"use_scale", Flag, 28, "multiply by scale">,
+    Field<"use_zero", Flag, 29, "the integer side has zero points">,
+    Field<"divide", Flag, 30, "divide by scale instead of multiplying">,
+    Field<"rounding", RoundingKind, 31, "of a result that is an integer">,
+    Field<"saturate", Flag, 33, "floats too large for dst become its largest finite value">]> {
+  let Summary = "Change the format: convert, quantise, requantise, dequantise.";
+  let Semantics = "All operands have the extents of dst; scale and zero broadcast through stride 0, per tensor or per channel. 1. x = src, an f32 or an exact integer; if src is an integer and dst a float and use_zero, x = src - zero, exactly. 2. With use_scale: x is rounded to f32 (nearest even), then x = x * scale, or x / scale with divide, in f32. 3. dst an integer: x is rounded to an integer (nearest: ties to even; zero: toward zero; down; up), NaN gives 0; with use_zero zero is added, exactly; the result saturates to dst's range. dst a float: x is rounded once to dst, nearest even, as docs/numerics.md says; with saturate, what would overflow and infinities become the largest finite value of their sign. So: quantise is float to integer, requantise integer to integer, dequantise integer to float. use_zero between floats is refused; divide without use_scale, rounding to a float and saturate to an integer have no effect.";
+}
+def TRANSPOSE : VectorInst<"transpose", 0x75, [
+    Field<"dst", DescReg, 8, "results, the last two extents exchanged">,
+    Field<"src", DescReg, 13, "values, of rank 2 or more">]> {
+  let Summary = "Exchange the last two dimensions, without the bank conflicts of a strided walk.";
+  let Semantics = "dst[..., j, i] = src[..., i, j], bit by bit; the same format. Other permutations are made by the order of the outer dimensions in the descriptors.";
+}
+def GATHER : VectorInst<"gather", 0x76, [
+    Field<"dst", DescReg, 8, "results: the extents of index, then those of src but the first">,
+    Field<"src", DescReg, 13, "a table of src.extents[0] rows">,
+    Field<"index", DescReg, 18, "indices of rows (an integer format)">,
+    Field<"pad", Flag, 23, "an index out of range reads src's padding value">]> {
+  let Summary = "Copy rows or elements of a table in SPM or ACC, chosen by an index tensor.";
+  let Semantics = "dst[i..., r...] = src[index[i...], r...], bit by bit; src and dst have the same format. With a src of rank 1 single elements are gathered. An index below 0 or from src.extents[0] up faults, or with pad the row is src's padding value.";
+  let Faults = "IndexOutOfRange (address: the index, sign-extended) without pad; IllegalDescriptor, SpmOutOfBounds, AccOutOfBounds, Misaligned as above.";
+}
+def TOPK : VectorInst<"topk", 0x77, [
+    Field<"dst", DescReg, 8, "the k best values, best first: the extents of src, but k in the last dimension">,
+    Field<"indices", DescReg, 18, "their indices (i32), the extents of dst">,
+    Field<"src", DescReg, 13, "values">,
+    Field<"smallest", Flag, 23, "the smallest instead of the largest">,
+    Field<"accumulate", AccumulateKind, 24, "the old contents of dst and indices take part">,
+    Field<"ra", ScalarReg, 26, AccumulateRa>,
+    Field<"rb", ScalarReg, 31, IndexBase>]> {
+  let Summary = "The k largest or smallest values of the last dimension, with their indices.";
+  let Semantics = "For each row (last dimension) of src: values in the order -inf < ... < -0 = +0 < ... < +inf < NaN, k of them, largest first (with smallest: smallest first, NaN last); of equal ones the one with the lower place first. `indices` receives place + rb. src and dst have the same format, and k is at most the row's extent. With accumulate the k old values and indices come before the row's as if at lower places, so a long row can be worked off in pieces.";
 }
 
 //===----------------------------------------------------------------------===//

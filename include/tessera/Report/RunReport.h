@@ -113,6 +113,8 @@ struct RunReport {
   uint64_t tlbHits = 0, tlbMisses = 0, pageWalks = 0;
   uint64_t spmPeakBytes = 0, spmBytes = 0;
   uint64_t instructions = 0, packets = 0;
+  /// Of gathers and scatters, drawn at random in a run without data.
+  uint64_t drawnIndices = 0;
 
   /// Floors of all runs, in whole cycles.
   uint64_t boundCycles = 0, rooflineCycles = 0;

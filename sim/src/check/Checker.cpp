@@ -246,6 +246,12 @@ void Checker::readBytes(const Core &core, Engine e, isa::Space space,
   accessBytes(core, e, space, space == isa::Space::Acc ? state.acc : state.spm,
               low, high, false);
 }
+void Checker::writeBytes(const Core &core, Engine e, isa::Space space,
+                         uint64_t low, uint64_t high) {
+  CoreState &state = cores[core.index];
+  accessBytes(core, e, space, space == isa::Space::Acc ? state.acc : state.spm,
+              low, high, true);
+}
 
 void Checker::access(const Core &core, Engine e, const isa::Descriptor &td,
                      bool writes) {

@@ -63,6 +63,8 @@ public:
   void write(const Core &core, Engine unit, const isa::Descriptor &td);
   void readBytes(const Core &core, Engine unit, isa::Space space, uint64_t low,
                  uint64_t high);
+  void writeBytes(const Core &core, Engine unit, isa::Space space, uint64_t low,
+                  uint64_t high);
 
   // --- Synchronisation ---
   void semaphoresLeft(const Core &core);

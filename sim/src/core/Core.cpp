@@ -63,6 +63,14 @@ bool Unit::accept(const Event &event) {
 // QueueEngine
 //===----------------------------------------------------------------------===//
 
+const isa::Descriptor &QueueEntry::operand(unsigned field) const {
+  const isa::InstInfo *info = isa::lookupInst(uint8_t(opcode));
+  unsigned before = 0;
+  for (unsigned i = 0; i < field; ++i)
+    before += info->fields[i].kind == isa::OperandKind::DescReg;
+  return operands[before];
+}
+
 QueueEngine::QueueEngine(Core &core, Engine kind)
     : Unit(core, kind), depth(std::max(1u, core.services.arch.queueDepth)) {}
 

@@ -112,15 +112,20 @@ struct QueueEntry {
   std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
   /// Operands in the order: destinations, then sources.
   std::array<isa::Descriptor, 6> operands{};
-  uint64_t value = 0;           ///< fill: the bits; map: the program's number.
-  uint8_t maskA = 0, maskB = 0; ///< mma: M, N dimensions; map: reduced ones.
-  isa::Reduce reduce = isa::Reduce::None;
+  /// The fields of the instruction.
+  std::array<int64_t, isa::maxFields> options{};
+  uint64_t value = 0;           ///< fill: the bits.
+  uint8_t maskA = 0, maskB = 0; ///< mma: M, N dimensions.
+  uint32_t indexBase = 0;       ///< Vector engine: added to indices.
   bool accumulate = false, posted = false;
   /// load, store: the window of src or dst; `pad` stands for `clip` too.
   isa::Window window;
   bool pad = false, convert = false, transpose = false;
   bool keepWeights = false; ///< mma: keep_b.
   RemoteSignal remote;
+
+  /// Of a vector instruction: what the descriptor field held when pushed.
+  const isa::Descriptor &operand(unsigned field) const;
 
   /// Passes through the queue without work for the engine.
   bool isSync() const {

@@ -41,8 +41,10 @@ template <typename A> void CoreTask::serialize(A &ar) {
   std::vector<uint8_t> text, descriptors, maps;
   bool has = bool(image);
   fields(ar, has);
-  if (!has)
+  if (!has) {
+    image.reset();
     return;
+  }
   if constexpr (!A::loading)
     text = image->text, descriptors = image->descriptorBytes,
     maps = image->mapBytes;
@@ -53,9 +55,16 @@ template <typename A> void CoreTask::serialize(A &ar) {
 }
 
 template <typename A> void QueueEntry::serialize(A &ar) {
-  fields(ar, opcode, pc, visible, waits, signals, operands, window, value,
-         maskA, maskB, reduce, accumulate, posted, pad, convert, transpose,
-         keepWeights, remote);
+  fields(ar, opcode, pc, visible, waits, signals, operands, options, window,
+         value, maskA, maskB, indexBase, accumulate, posted, pad, convert,
+         transpose, keepWeights, remote);
+  if constexpr (A::loading) {
+    isa::Instruction inst;
+    inst.opcode = opcode;
+    inst.fields = options;
+    if (!isa::verify(inst).ok())
+      ar.fail();
+  }
 }
 
 template <typename A> void Core::serialize(A &ar) {

@@ -7,6 +7,7 @@
 
 #include "core/Sequencer.h"
 #include "check/Checker.h"
+#include "tessera/ISA/Operands.h"
 #include "tessera/Support/Bytes.h"
 
 namespace tessera::sim {
@@ -493,6 +494,44 @@ bool Sequencer::executeDescriptor(const Instruction &inst) {
   return true;
 }
 
+const isa::Descriptor *Sequencer::captureVector(const Instruction &inst,
+                                                QueueEntry &entry) {
+  unsigned operands = 0;
+  auto how = isa::Accumulate::No;
+  const isa::Descriptor *clipped = nullptr;
+  const isa::MapProgram *program = nullptr;
+  if (inst.opcode == Opcode::MAP) {
+    const auto &maps = core.task.image->maps;
+    auto number = uint64_t(inst.get(isa::map::program));
+    program = number < maps.size() ? &maps[number] : nullptr;
+  }
+  const isa::InstInfo &info = inst.info();
+  for (unsigned i = 0; i < info.fields.size(); ++i) {
+    int64_t value = inst.get(i);
+    switch (info.fields[i].kind) {
+    case isa::OperandKind::DescReg:
+      entry.operands[operands++] = descriptors[size_t(value)];
+      if (isa::usesOperand(inst, i, program) &&
+          !windows[size_t(value)].covers(descriptors[size_t(value)]))
+        clipped = &descriptors[size_t(value)];
+      break;
+    case isa::OperandKind::Accumulate:
+      how = isa::Accumulate(value);
+      entry.accumulate = how == isa::Accumulate::Yes;
+      break;
+    case isa::OperandKind::ScalarReg: // `ra`, then `rb`
+      if (info.fields[i].name == "rb")
+        entry.indexBase = uint32_t(reg(value));
+      else if (how == isa::Accumulate::Reg)
+        entry.accumulate = reg(value) != 0;
+      break;
+    default:
+      break;
+    }
+  }
+  return clipped;
+}
+
 bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
   auto kind = Engine(uint8_t(queue)); // the same order
   QueueEngine &engine = core.engine(kind);
@@ -529,6 +568,7 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
   entry.visible = now + 1;
   entry.waits = inst.waits;
   entry.signals = inst.signals;
+  entry.options = inst.fields;
   switch (inst.opcode) {
   case Opcode::WAIT:
   case Opcode::SIGNAL:
@@ -575,18 +615,13 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
     entry.accumulate = flag(isa::mma::accumulate, isa::mma::ra);
     entry.keepWeights = inst.get(isa::mma::keep_b) != 0;
     break;
-  case Opcode::MAP:
-    entry.operands = {td(isa::map::out0), td(isa::map::out1),
-                      td(isa::map::in0),  td(isa::map::in1),
-                      td(isa::map::in2),  td(isa::map::in3)};
-    entry.value = uint64_t(inst.get(isa::map::program));
-    entry.maskA = uint8_t(inst.get(isa::map::reduce_dims));
-    entry.reduce = isa::Reduce(inst.get(isa::map::reduce));
-    entry.accumulate = flag(isa::map::accumulate, isa::map::ra);
-    break;
   default:
-    core.fault(FaultCause::IllegalInstruction, position, uint64_t(inst.opcode));
-    return false;
+    if (inst.info().group != isa::InstGroup::Vector) {
+      core.fault(FaultCause::IllegalInstruction, position,
+                 uint64_t(inst.opcode));
+      return false;
+    }
+    clipped = captureVector(inst, entry);
   }
   if (clipped) {
     core.fault(FaultCause::IllegalDescriptor, position, clipped->base);

@@ -74,6 +74,10 @@ private:
   bool execute(const isa::Instruction &inst, Cycle now);
   bool executeScalar(const isa::Instruction &inst, Cycle now);
   RemoteSignal remoteSignal(const isa::Instruction &inst) const;
+  /// What a vector instruction takes with it: descriptors and registers. An
+  /// operand with elements outside its window is returned: it is refused.
+  const isa::Descriptor *captureVector(const isa::Instruction &inst,
+                                       QueueEntry &entry);
   bool validRemoteSignal(const isa::Instruction &inst);
   bool push(const isa::Instruction &inst, isa::Queue queue, Cycle now);
   bool executeDescriptor(const isa::Instruction &inst);

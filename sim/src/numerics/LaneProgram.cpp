@@ -10,27 +10,13 @@
 #include "numerics/Formats.h"
 #include "numerics/Functions.h"
 #include "numerics/HostVectors.h"
+#include "numerics/Order.h"
 #include <algorithm>
 #include <limits>
 
 namespace tessera::sim {
 
 using isa::LaneOpcode;
-
-static float minimum(float a, float b) {
-  if (a != a || b != b)
-    return asFloat(canonicalNan);
-  if (a == b) // also -0 and +0
-    return asFloat(asBits(a) | asBits(b));
-  return a < b ? a : b;
-}
-static float maximum(float a, float b) {
-  if (a != a || b != b)
-    return asFloat(canonicalNan);
-  if (a == b)
-    return asFloat(asBits(a) & asBits(b));
-  return a > b ? a : b;
-}
 
 static uint32_t toInteger(float x) {
   if (x != x)
@@ -268,52 +254,6 @@ void runLaneProgram(const isa::MapProgram &program, LaneRegisters &regs,
       break;
     }
   }
-}
-
-Reduction::Reduction(isa::Reduce kind, bool isFloat)
-    : kind(kind), isFloat(isFloat) {
-  switch (kind) {
-  case isa::Reduce::Min:
-    identity = isFloat ? 0x7f800000 : 0x7fffffff;
-    break;
-  case isa::Reduce::Max:
-    identity = isFloat ? 0xff800000 : 0x80000000;
-    break;
-  default:
-    identity = 0;
-  }
-  reset();
-}
-
-void Reduction::reset() {
-  partial.fill(identity);
-  next = 0;
-}
-
-uint32_t Reduction::combine(uint32_t a, uint32_t b) const {
-  switch (kind) {
-  case isa::Reduce::Min:
-    return isFloat ? asBits(minimum(asFloat(a), asFloat(b)))
-                   : uint32_t(std::min(int32_t(a), int32_t(b)));
-  case isa::Reduce::Max:
-    return isFloat ? asBits(maximum(asFloat(a), asFloat(b)))
-                   : uint32_t(std::max(int32_t(a), int32_t(b)));
-  default:
-    return isFloat ? canonical(asFloat(a) + asFloat(b)) : a + b;
-  }
-}
-
-void Reduction::add(uint32_t value) {
-  partial[next] = combine(partial[next], value);
-  next = (next + 1) % ways;
-}
-
-uint32_t Reduction::finish() const {
-  std::array<uint32_t, ways> level = partial;
-  for (unsigned width = ways; width > 1; width /= 2)
-    for (unsigned i = 0; i < width / 2; ++i)
-      level[i] = combine(level[2 * i], level[2 * i + 1]);
-  return level[0];
 }
 
 } // namespace tessera::sim

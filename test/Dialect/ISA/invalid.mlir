@@ -112,7 +112,7 @@ isa.map_program @p inputs 0 outputs [r0] {
 }
 isa.kernel @k args 0 {
   // expected-error @below {{names map program 1; there are 1}}
-  isa.map program = 1, out0 = t0, out1 = t0, in0 = t0, in1 = t0, in2 = t0, in3 = t0, reduce = none, reduce_dims = [], accumulate = no, ra = r0
+  isa.map program = 1, out0 = t0, out1 = t0, in0 = t0, in1 = t0, in2 = t0, in3 = t0, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0
 }
 
 // -----
@@ -246,4 +246,25 @@ isa.map_program @p inputs 1 outputs [r2] {
 
 // expected-error @below {{5 inputs; accepted: 0 to 4}}
 isa.map_program @p inputs 5 outputs [r0] {
+}
+
+// -----
+
+isa.kernel @k args 0 {
+  // expected-error @below {{expected one of sum, max, min, prod}}
+  isa.scan kind = argmax, dst = t0, total = t0, src = t0, dims = [0], accumulate = no, ra = r0
+}
+
+// -----
+
+isa.kernel @k args 0 {
+  // expected-error @below {{expected one of sum, max, min, prod, argmax, argmin}}
+  isa.reduce kind = none, dst = t0, indices = t0, src = t0, dims = [0], accumulate = no, ra = r0, rb = r0
+}
+
+// -----
+
+isa.kernel @k args 0 {
+  // expected-error @below {{expected one of nearest, zero, down, up}}
+  isa.convert dst = t0, src = t0, scale = t0, zero = t0, rounding = even
 }

@@ -113,8 +113,32 @@ isa.kernel @every_instruction args 2 {
   isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0
   // CHECK-NEXT:  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b
   isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b
-  // CHECK-NEXT:  isa.map program = 1, out0 = t2, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = max, reduce_dims = [2], accumulate = yes, ra = r0
-  isa.map program = 1, out0 = t2, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = max, reduce_dims = [2], accumulate = yes, ra = r0
+  // CHECK-NEXT:  isa.map program = 1, out0 = t2, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = max, reduce_dims = [2], accumulate = yes, ra = r0, rb = r0
+  isa.map program = 1, out0 = t2, out1 = t0, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = max, reduce_dims = [2], accumulate = yes, ra = r0, rb = r0
+  // CHECK-NEXT:  isa.map program = 1, out0 = t2, out1 = t3, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = argmin, reduce_dims = [2], accumulate = no, ra = r0, rb = r5
+  isa.map program = 1, out0 = t2, out1 = t3, in0 = t1, in1 = t0, in2 = t0, in3 = t0, reduce = argmin, reduce_dims = [2], accumulate = no, ra = r0, rb = r5
+  // CHECK-NEXT:  isa.reduce kind = prod, dst = t1, indices = t0, src = t2, dims = [0, 5], accumulate = reg, ra = r4, rb = r0
+  isa.reduce kind = prod, dst = t1, indices = t0, src = t2, dims = [0, 5], accumulate = reg, ra = r4, rb = r0
+  // CHECK-NEXT:  isa.scan kind = sum, dst = t1, total = t0, src = t2, dims = [1], exclusive, reverse, with_total, accumulate = no, ra = r0 wait(s7 >= 1)
+  isa.scan kind = sum, dst = t1, total = t0, src = t2, dims = [1], exclusive, reverse, with_total, accumulate = no, ra = r0 wait(s7 >= 1)
+  // CHECK-NEXT:  isa.scan kind = prod, dst = t1, total = t0, src = t2, dims = [], accumulate = yes, ra = r0
+  isa.scan kind = prod, dst = t1, total = t0, src = t2, dims = [], accumulate = yes, ra = r0
+  // CHECK-NEXT:  isa.select dst = t1, mask = t0, a = t2, b = t3
+  isa.select dst = t1, mask = t0, a = t2, b = t3
+  // CHECK-NEXT:  isa.select dst = t1, mask = t0, a = t2, b = t3, keep signal(s8 += 1)
+  isa.select dst = t1, mask = t0, a = t2, b = t3, keep signal(s8 += 1)
+  // CHECK-NEXT:  isa.convert dst = t1, src = t0, scale = t2, zero = t3, rounding = nearest
+  isa.convert dst = t1, src = t0, scale = t2, zero = t3, rounding = nearest
+  // CHECK-NEXT:  isa.convert dst = t1, src = t0, scale = t2, zero = t3, use_scale, use_zero, divide, rounding = down, saturate
+  isa.convert dst = t1, src = t0, scale = t2, zero = t3, use_scale, use_zero, divide, rounding = down, saturate
+  // CHECK-NEXT:  isa.transpose dst = t1, src = t0
+  isa.transpose dst = t1, src = t0
+  // CHECK-NEXT:  isa.gather dst = t1, src = t0, index = t2
+  isa.gather dst = t1, src = t0, index = t2
+  // CHECK-NEXT:  isa.gather dst = t1, src = t0, index = t2, pad wait(s8 >= 1)
+  isa.gather dst = t1, src = t0, index = t2, pad wait(s8 >= 1)
+  // CHECK-NEXT:  isa.topk dst = t1, indices = t2, src = t0, smallest, accumulate = yes, ra = r0, rb = r6
+  isa.topk dst = t1, indices = t2, src = t0, smallest, accumulate = yes, ra = r0, rb = r6
   // CHECK-NEXT:  isa.trap code = 42
   isa.trap code = 42
   // CHECK-NEXT:  isa.halt

@@ -34,3 +34,36 @@ def multiply_bf16(a, b, start=None):
 def multiply_integers(a, b):
     """a · b of small integers, exact."""
     return np.rint(a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+
+
+def reduce_sum(values):
+    """Sums of the last axis as the vector engine adds: 64 partial sums in turn, then a tree."""
+    values = np.asarray(values, np.float32)
+    count = values.shape[-1]
+    sums = np.zeros(values.shape[:-1] + (64,), np.float32)
+    for first in range(0, count, 64):
+        part = values[..., first:first + 64]
+        sums[..., :part.shape[-1]] += part
+    while sums.shape[-1] > 1:
+        sums = sums[..., 0::2] + sums[..., 1::2]
+    return sums[..., 0]
+
+
+def exp(values):
+    """eˣ of float32 by the device's written-down algorithm, in float64; docs/numerics.md."""
+    x = np.asarray(values, np.float64)
+    inside = np.clip(x, -104, 89)
+    shifted = inside * float.fromhex("0x1.71547652b82fep+0")
+    k = np.trunc(shifted + np.where(shifted < 0, -0.5, 0.5))
+    r = (inside - k * float.fromhex("0x1.62e42fee00000p-1")) \
+        - k * float.fromhex("0x1.a39ef35793c76p-33")
+    total = np.ones_like(r)
+    for n in range(13, 0, -1):
+        total = 1.0 + total * r / n
+    result = np.ldexp(total, k.astype(np.int64)).astype(np.float32)
+    return np.where(x < -104, np.float32(0), np.where(x > 89, np.float32(np.inf), result))
+
+
+def rsqrt(values):
+    """1 / √x of float32 above 0, in float64 and rounded once."""
+    return (1.0 / np.sqrt(np.asarray(values, np.float64))).astype(np.float32)

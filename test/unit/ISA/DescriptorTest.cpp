@@ -102,7 +102,16 @@ TEST(Descriptor, MalformedImagesAreRefused) {
   refuses([](Image &image) { image[2] = 2; }, "beyond the rank");
   refuses([](Image &image) { image[16] = 0; }, "extent 0 is 0");
   refuses([](Image &image) { image[40 + 5 * 8] = 1; }, "beyond the rank");
-  for (unsigned at : {3u, 7u, 88u, 119u, 124u, 127u})
+  refuses([](Image &image) { image[1] = 16; },
+          "format 16 is reserved for mxf8E4M3; block-scaled formats");
+  refuses([](Image &image) { image[1] = 21; }, "reserved for mxi8");
+  refuses([](Image &image) { image[1] = 22; }, "unknown format 22");
+  refuses([](Image &image) { image[3] = 1; }, "2:4 structured sparsity");
+  refuses([](Image &image) { image[3] = 2; }, "reserved byte 3");
+  for (unsigned at : {88u, 119u})
+    refuses([at](Image &image) { image[at] = 1; },
+            "bytes 88 to 119 are reserved for block scales");
+  for (unsigned at : {4u, 7u, 124u, 127u})
     refuses([at](Image &image) { image[at] = 1; },
             "reserved byte " + std::to_string(at));
   Image image = imageOf(window());

@@ -39,6 +39,11 @@ Limits limitsOf(const FieldInfo &field) {
   case OperandKind::Accumulate:
     return {0, 2};
   case OperandKind::Reduce:
+    return {0, 6};
+  case OperandKind::Reduction:
+    return {0, 5};
+  case OperandKind::Scan:
+  case OperandKind::Rounding:
     return {0, 3};
   case OperandKind::Unsigned:
     return {0, field.bits == 16 ? 0xffff : 0xffffffff};
@@ -84,7 +89,7 @@ Instruction make(Opcode opcode) {
 } // namespace
 
 TEST(Instruction, TableIsConsistent) {
-  EXPECT_EQ(allInsts().size(), 50u);
+  EXPECT_EQ(allInsts().size(), 57u);
   for (const InstInfo &info : allInsts()) {
     EXPECT_EQ(lookupInst(uint8_t(info.opcode)), &info);
     EXPECT_EQ(lookupInst(info.mnemonic), &info);

@@ -51,7 +51,16 @@ TEST(InstructionText, MasksNamesAndSemaphores) {
   EXPECT_EQ(print(make(Opcode::MAP, {0, 1, 0, 2, 0, 0, 0, 1, 0b100, 0, 0})),
             "isa.map program = 0, out0 = t1, out1 = t0, in0 = t2, in1 = t0, "
             "in2 = t0, in3 = t0, reduce = sum, reduce_dims = [2], "
-            "accumulate = no, ra = r0");
+            "accumulate = no, ra = r0, rb = r0");
+  EXPECT_EQ(print(make(Opcode::REDUCE, {4, 1, 2, 3, 0b11, 1, 5, 6})),
+            "isa.reduce kind = argmax, dst = t1, indices = t2, src = t3, "
+            "dims = [0, 1], accumulate = yes, ra = r5, rb = r6");
+  EXPECT_EQ(print(make(Opcode::SCAN, {3, 1, 2, 3, 0b10, 1, 0, 1, 0, 0})),
+            "isa.scan kind = prod, dst = t1, total = t2, src = t3, "
+            "dims = [1], exclusive, with_total, accumulate = no, ra = r0");
+  EXPECT_EQ(print(make(Opcode::CONVERT, {1, 2, 3, 4, 1, 0, 0, 3, 1})),
+            "isa.convert dst = t1, src = t2, scale = t3, zero = t4, "
+            "use_scale, rounding = up, saturate");
 }
 
 TEST(InstructionText, LoopBodiesAreIndented) {

@@ -10,6 +10,7 @@
 #include "numerics/Formats.h"
 #include "numerics/Functions.h"
 #include "numerics/LaneProgram.h"
+#include "numerics/Reduction.h"
 #include "tessera/Support/Random.h"
 #include <algorithm>
 #include <cmath>

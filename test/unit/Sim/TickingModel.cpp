@@ -396,11 +396,16 @@ std::vector<Span> tickVector(const Architecture &arch,
       if (job.visible > now)
         return true;
       for (size_t e = 0; e < j; ++e)
-        for (const VectorOperand &output : jobs[e].outputs)
-          for (const VectorOperand &input : job.inputs)
-            if (spans[e].end > now &&
-                overlap(output, input, jobs[e].elements, job.elements))
+        for (const VectorOperand &input : job.inputs) {
+          if (spans[e].end <= now)
+            continue;
+          for (const VectorOperand &output : jobs[e].outputs)
+            if (overlap(output, input, jobs[e].elements, job.elements))
               return true;
+          if (jobs[e].result &&
+              overlap(*jobs[e].result, input, 1, job.elements))
+            return true;
+        }
       return false;
     };
     while (mustWait())
@@ -416,6 +421,7 @@ std::vector<Span> tickVector(const Architecture &arch,
         reads += serveBanks(arch, o, first, lanes);
       for (const VectorOperand &o : job.outputs)
         writes += serveBanks(arch, o, first, lanes);
+      writes += job.result.has_value();
       // Work of a group goes on side by side; the slowest part decides.
       do {
         alu -= arch.vector.aluSlots;
@@ -425,9 +431,214 @@ std::vector<Span> tickVector(const Architecture &arch,
         ++now;
       } while (alu > 0 || sfu > 0 || reads > 0 || writes > 0);
     }
-    lastEnd = spans[j].end = std::max(lastEnd, now + arch.vector.latency);
+    lastEnd = spans[j].end =
+        std::max(lastEnd, now + arch.vector.latency + job.tree);
   }
   return spans;
+}
+
+//===----------------------------------------------------------------------===//
+// Vector: transposer, gather, sorter
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One of the transposer's two buffers.
+struct TileBuffer {
+  uint32_t rowsToFill = 0, columnsToDrain = 0;
+  bool filled() const { return rowsToFill == 0; }
+  bool empty() const { return filled() && columnsToDrain == 0; }
+};
+
+/// The words of a bank are served one a cycle and port.
+class RowPort {
+public:
+  RowPort(const Architecture &arch, uint64_t base, int64_t stride,
+          uint32_t elements, uint32_t ports)
+      : perRow(serveBanks(arch, {base, uint32_t(stride)}, 0, elements)),
+        ports(ports), left(int64_t(perRow)) {}
+  /// A cycle passes; true if a row is through.
+  bool tick() {
+    left -= ports;
+    if (left > 0)
+      return false;
+    left = int64_t(perRow);
+    return true;
+  }
+
+private:
+  uint32_t perRow, ports;
+  int64_t left;
+};
+
+} // namespace
+
+uint64_t tickTranspose(const Architecture &arch, uint32_t matrices,
+                       uint32_t rows, uint32_t columns, int64_t elementStride,
+                       uint64_t destination) {
+  uint32_t side = std::min<uint32_t>(arch.vector.lanes, 64);
+  std::deque<TileBuffer> waiting;
+  for (uint32_t m = 0; m < matrices; ++m)
+    for (uint32_t r = 0; r < rows; r += side)
+      for (uint32_t c = 0; c < columns; c += side)
+        waiting.push_back(
+            {std::min(side, rows - r), std::min(side, columns - c)});
+  RowPort reading(arch, 0, elementStride, std::min(side, columns),
+                  arch.vector.readPorts);
+  RowPort writing(arch, destination, 1, std::min(side, rows),
+                  arch.vector.writePorts);
+  std::deque<TileBuffer> buffers; // at most two, oldest first
+  uint64_t now = 0;
+  while (!waiting.empty() || !buffers.empty()) {
+    if (buffers.size() < 2 && !waiting.empty() &&
+        (buffers.empty() || buffers.back().filled())) {
+      buffers.push_back(waiting.front());
+      waiting.pop_front();
+    }
+    bool drains = buffers.front().filled();
+    TileBuffer &last = buffers.back();
+    if (!last.filled() && reading.tick())
+      --last.rowsToFill;
+    if (drains && writing.tick())
+      --buffers.front().columnsToDrain;
+    if (buffers.front().empty())
+      buffers.pop_front();
+    ++now;
+  }
+  return now;
+}
+
+uint64_t tickGather(const Architecture &arch, uint64_t table,
+                    uint32_t rowElements, const std::vector<int32_t> &indices,
+                    uint64_t destination) {
+  std::vector<uint64_t> addresses; // of the elements, in the results' order
+  for (int32_t index : indices)
+    for (uint32_t e = 0; e < rowElements; ++e)
+      addresses.push_back(table + (uint64_t(index) * rowElements + e) * 4);
+  uint64_t now = 0;
+  for (size_t first = 0; first < addresses.size(); first += arch.vector.lanes) {
+    std::vector<std::set<uint64_t>> banks(arch.spm.banks);
+    size_t last = std::min(addresses.size(), first + arch.vector.lanes);
+    for (size_t i = first; i < last; ++i)
+      for (uint64_t byte = 0; byte < 4; ++byte) {
+        uint64_t word = (addresses[i] + byte) / arch.spm.bankWidth;
+        banks[word % arch.spm.banks].insert(word);
+      }
+    int64_t reads = 1; // the indices
+    for (bool any = true; any;) {
+      any = false;
+      for (std::set<uint64_t> &bank : banks)
+        if (!bank.empty()) {
+          bank.erase(bank.begin());
+          any = true;
+        }
+      reads += any;
+    }
+    int64_t writes = serveBanks(arch, {destination, 1}, 0, arch.vector.lanes);
+    do {
+      reads -= arch.vector.readPorts;
+      writes -= arch.vector.writePorts;
+      ++now;
+    } while (reads > 0 || writes > 0);
+  }
+  return now;
+}
+
+namespace {
+
+/// A network of comparators over blocks; counts what its values go through.
+class Sorter {
+public:
+  using Value = std::pair<float, int32_t>; ///< Place −1: nothing.
+  using Block = std::vector<Value>;
+
+  static bool better(const Value &a, const Value &b) {
+    if (a.second < 0 || b.second < 0)
+      return a.second >= 0;
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  }
+  void sort(Block &block) {
+    for (size_t length = 2; length <= block.size(); length *= 2)
+      for (size_t distance = length / 2; distance > 0; distance /= 2)
+        stage(block, distance, length);
+  }
+  /// `best` and `block` are sorted; afterwards too, and no value of `block` is
+  /// better than one of `best`.
+  void merge(Block &best, Block &block, bool sortsBoth) {
+    for (size_t i = 0; i < best.size(); ++i) {
+      Value &other = block[block.size() - 1 - i];
+      if (better(other, best[i]))
+        std::swap(best[i], other);
+    }
+    operations += best.size();
+    for (Block *b : {&best, &block})
+      if (b == &best || sortsBoth)
+        for (size_t distance = b->size() / 2; distance > 0; distance /= 2)
+          stage(*b, distance, 2 * b->size());
+  }
+  uint64_t operations = 0;
+
+private:
+  void stage(Block &block, size_t distance, size_t length) {
+    for (size_t i = 0; i < block.size(); ++i) {
+      size_t partner = i ^ distance;
+      bool falling = (i & length) == 0;
+      if (partner > i && better(block[partner], block[i]) == falling)
+        std::swap(block[i], block[partner]);
+    }
+    operations += block.size();
+  }
+};
+
+} // namespace
+
+uint64_t tickTopk(const Architecture &arch,
+                  const std::vector<std::vector<float>> &rows, uint32_t k,
+                  std::vector<std::vector<int32_t>> &best) {
+  Sorter sorter;
+  uint64_t valuesRead = 0;
+  for (const std::vector<float> &row : rows) {
+    size_t size = 1;
+    while (size < row.size() && size < 64)
+      size *= 2;
+    std::vector<Sorter::Block> list;
+    for (size_t first = 0; first < row.size(); first += size) {
+      Sorter::Block block(size, {0.0f, -1});
+      for (size_t i = first; i < std::min(first + size, row.size()); ++i)
+        block[i - first] = {row[i], int32_t(i)};
+      valuesRead += size;
+      sorter.sort(block);
+      if (list.empty()) {
+        list.resize((k + size - 1) / size, Sorter::Block(size, {0.0f, -1}));
+        list[0] = block;
+        continue;
+      }
+      for (size_t b = 0; b < list.size(); ++b)
+        sorter.merge(list[b], block, b + 1 < list.size());
+    }
+    std::vector<int32_t> places;
+    for (const Sorter::Block &block : list)
+      for (const Sorter::Value &v : block)
+        if (places.size() < k)
+          places.push_back(v.second);
+    best.push_back(places);
+  }
+  // Reading, comparing and writing go on side by side.
+  auto operations = int64_t(sorter.operations), reading = int64_t(valuesRead);
+  auto writing = int64_t(rows.size() * k);
+  uint64_t now = 0;
+  int64_t writePause = 0; // two operands share the ports
+  do {
+    operations -= int64_t(arch.vector.lanes) * arch.vector.aluSlots;
+    reading -= arch.vector.lanes;
+    writePause += arch.vector.writePorts;
+    if (writePause >= 2 && writing > 0) {
+      writing -= arch.vector.lanes;
+      writePause = 0;
+    }
+    ++now;
+  } while (operations > 0 || reading > 0 || writing > 0);
+  return now;
 }
 
 } // namespace tessera::sim::test

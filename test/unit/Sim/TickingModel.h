@@ -15,6 +15,7 @@
 #define TESSERA_TEST_UNIT_SIM_TICKINGMODEL_H
 
 #include "SimFixture.h"
+#include <optional>
 
 namespace tessera::sim::test {
 
@@ -42,13 +43,32 @@ struct VectorOperand {
   uint64_t base = 0;
   uint32_t stride = 1; ///< Elements.
 };
+/// An instruction that walks its operands side by side.
 struct VectorJob {
   uint64_t visible = 0;
   uint32_t elements = 1, aluOps = 0, sfuOps = 0;
   std::vector<VectorOperand> inputs, outputs;
+  /// Of one element, written beside the rest, and the cycles of its tree.
+  std::optional<VectorOperand> result;
+  uint32_t tree = 0;
 };
 std::vector<Span> tickVector(const Architecture &arch,
                              const std::vector<VectorJob> &jobs);
+
+/// The cycles that the engine is occupied, from start to the next start.
+/// A transpose of f32 matrices, the elements of whose source rows lie
+/// `elementStride` elements apart from byte 0 on; the destination is dense.
+uint64_t tickTranspose(const Architecture &arch, uint32_t matrices,
+                       uint32_t rows, uint32_t columns, int64_t elementStride,
+                       uint64_t destination);
+/// A gather of rows of `rowElements` f32 from `table`.
+uint64_t tickGather(const Architecture &arch, uint64_t table,
+                    uint32_t rowElements, const std::vector<int32_t> &indices,
+                    uint64_t destination);
+/// A topk of dense rows that sorts in earnest: `best` receives the places.
+uint64_t tickTopk(const Architecture &arch,
+                  const std::vector<std::vector<float>> &rows, uint32_t k,
+                  std::vector<std::vector<int32_t>> &best);
 
 } // namespace tessera::sim::test
 

@@ -7,6 +7,7 @@
 
 #include "TickingModel.h"
 #include "tessera/Support/Random.h"
+#include <bit>
 
 namespace tessera::sim::test {
 
@@ -196,83 +197,337 @@ TEST(Ticking, MatrixRandomSequences) {
   }
 }
 
-TEST(Ticking, VectorRandomSequences) {
-  for (uint64_t seed = 0; seed < 400; ++seed) {
-    Random random(seed);
-    auto pick = [&](std::initializer_list<uint32_t> values) {
-      return values.begin()[random.below(values.size())];
-    };
-    Architecture arch = machine();
-    arch.vector.lanes = pick({4, 8, 16});
-    arch.vector.aluSlots = pick({1, 2, 3});
-    arch.vector.sfuLanes = pick({1, 2, 4});
-    arch.vector.latency = pick({1, 8, 20});
-    arch.vector.readPorts = pick({1, 2, 3});
-    arch.vector.writePorts = pick({1, 2});
-    Kernel k;
-    std::vector<VectorJob> jobs;
+//===----------------------------------------------------------------------===//
+// Vector
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// An instruction of random kind over one-dimensional f32 operands, as the
+/// model sees it and as the kernel says it.
+class VectorSequence {
+public:
+  VectorSequence(Kernel &kernel, Random &random, unsigned lanes)
+      : kernel(kernel), random(random), lanes(lanes) {}
+
+  void add() {
+    VectorJob job;
+    // Whole groups: a partial one counts as much as the first.
+    job.elements = lanes * uint32_t(1 + random.below(6));
+    switch (random.below(5)) {
+    case 0:
+      reduce(job);
+      break;
+    case 1:
+      scan(job);
+      break;
+    case 2:
+      select(job);
+      break;
+    case 3:
+      convert(job);
+      break;
+    default:
+      map(job);
+    }
+    jobs.push_back(std::move(job));
+  }
+  /// Appends the instructions themselves.
+  std::vector<uint32_t> finish() {
     std::vector<uint32_t> places;
-    unsigned count = 1 + unsigned(random.below(4));
-    for (unsigned i = 0; i < count; ++i) {
-      VectorJob j;
-      // Whole groups: a partial one counts as much as the first.
-      j.elements = arch.vector.lanes * uint32_t(1 + random.below(6));
-      j.aluOps = pick({0, 1, 2, 5});
-      j.sfuOps = pick({0, 0, 1, 2});
-      for (unsigned in = 0, n = 1 + unsigned(random.below(4)); in < n; ++in)
-        j.inputs.push_back(
-            {pick({0, 16, 4096, 8192}), pick({1, 2, 4, 16, 64})});
-      for (unsigned out = 0, n = 1 + unsigned(random.below(2)); out < n; ++out)
-        j.outputs.push_back({pick({0, 32768, 49152}), pick({1, 2, 4, 8, 16})});
-      isa::MapProgram program;
-      program.inputs = uint8_t(j.inputs.size());
-      program.outputs = uint8_t(j.outputs.size());
-      for (unsigned op = 0; op < j.aluOps; ++op) {
-        isa::LaneInst inst;
-        inst.opcode = isa::LaneOpcode::ADDF;
-        program.ops.push_back(inst);
-      }
-      for (unsigned op = 0; op < j.sfuOps; ++op) {
-        isa::LaneInst inst;
-        inst.opcode = isa::LaneOpcode::EXP;
-        program.ops.push_back(inst);
-      }
-      k.maps.push_back(program);
-      auto operand = [&](unsigned reg, const VectorOperand &o) {
-        isa::Descriptor td =
-            tensor(Space::Spm, NumericFormat::F32, {j.elements}, o.base);
-        td.strides[0] = o.stride;
-        k.td(reg, td);
-      };
-      for (unsigned in = 0; in < j.inputs.size(); ++in)
-        operand(i * 6 + 2 + in, j.inputs[in]);
-      for (unsigned out = 0; out < j.outputs.size(); ++out)
-        operand(i * 6 + out, j.outputs[out]);
-      jobs.push_back(std::move(j));
+    for (size_t i = 0; i < pending.size(); ++i) {
+      places.push_back(uint32_t(kernel.program.size()));
+      kernel.program.push_back(pending[i]);
+      jobs[i].visible = kernel.program.size();
     }
-    for (unsigned i = 0; i < count; ++i) {
-      places.push_back(uint32_t(k.program.size()));
-      jobs[i].visible = k.program.size() + 1;
-      k.map(i, i * 6, {});
-      isa::Instruction &inst = k.program.back();
-      inst.fields[isa::map::out1] = i * 6 + 1;
-      const unsigned fields[] = {isa::map::in0, isa::map::in1, isa::map::in2,
-                                 isa::map::in3};
-      for (unsigned in = 0; in < jobs[i].inputs.size(); ++in)
-        inst.fields[fields[in]] = i * 6 + 2 + in;
-    }
+    return places;
+  }
+  std::vector<VectorJob> jobs;
+
+private:
+  uint32_t pick(std::initializer_list<uint32_t> values) {
+    return values.begin()[random.below(values.size())];
+  }
+  unsigned operand(const VectorOperand &o, uint32_t elements,
+                   NumericFormat format = NumericFormat::F32) {
+    isa::Descriptor td = tensor(Space::Spm, format, {elements}, o.base);
+    td.strides[0] = o.stride;
+    kernel.td(reg, td);
+    return reg++;
+  }
+  unsigned input(VectorJob &job, NumericFormat format = NumericFormat::F32) {
+    job.inputs.push_back({pick({0, 16, 4096, 8192}), pick({1, 2, 4, 16, 64})});
+    return operand(job.inputs.back(), job.elements, format);
+  }
+  unsigned output(VectorJob &job, NumericFormat format = NumericFormat::F32) {
+    job.outputs.push_back({pick({0, 32768, 49152}), pick({1, 2, 4, 8, 16})});
+    return operand(job.outputs.back(), job.elements, format);
+  }
+  unsigned result(VectorJob &job) {
+    job.result = VectorOperand{pick({0, 4096, 32768}), 1};
+    return operand(*job.result, 1);
+  }
+  void instruction(isa::Opcode code,
+                   std::initializer_list<std::pair<unsigned, int64_t>> fields) {
+    isa::Instruction inst;
+    inst.opcode = code;
+    for (auto [field, value] : fields)
+      inst.fields[field] = value;
+    pending.push_back(inst);
+  }
+
+  void reduce(VectorJob &job) {
+    unsigned src = input(job), dst = result(job);
+    job.tree = 6;
+    instruction(isa::Opcode::REDUCE, {{isa::reduce::src, src},
+                                      {isa::reduce::dst, dst},
+                                      {isa::reduce::dims, 1}});
+  }
+  void scan(VectorJob &job) {
+    unsigned src = input(job), dst = output(job), total = 0;
+    bool withTotal = random.below(2);
+    if (withTotal)
+      total = result(job);
+    job.aluOps = 7;
+    instruction(isa::Opcode::SCAN, {{isa::scan::src, src},
+                                    {isa::scan::dst, dst},
+                                    {isa::scan::total, total},
+                                    {isa::scan::with_total, withTotal},
+                                    {isa::scan::dims, 1}});
+  }
+  void select(VectorJob &job) {
+    bool keep = random.below(2);
+    unsigned mask = input(job), a = input(job), b = keep ? 0 : input(job);
+    job.aluOps = 1;
+    unsigned dst = output(job);
+    instruction(isa::Opcode::SELECT, {{isa::select::mask, mask},
+                                      {isa::select::a, a},
+                                      {isa::select::b, b},
+                                      {isa::select::dst, dst},
+                                      {isa::select::keep, keep}});
+  }
+  void convert(VectorJob &job) {
+    // i32 has the width of f32, so that the operands stay the model's.
+    bool scales = random.below(2), zeros = random.below(2);
+    bool divides = random.below(2);
+    unsigned src = input(job), scale = scales ? input(job) : 0;
+    unsigned zero = zeros ? input(job, NumericFormat::I32) : 0;
+    unsigned dst = output(job, NumericFormat::I32);
+    job.aluOps = 1 + (scales && !divides) + zeros;
+    job.sfuOps = scales && divides;
+    instruction(isa::Opcode::CONVERT, {{isa::convert::src, src},
+                                       {isa::convert::scale, scale},
+                                       {isa::convert::zero, zero},
+                                       {isa::convert::dst, dst},
+                                       {isa::convert::use_scale, scales},
+                                       {isa::convert::use_zero, zeros},
+                                       {isa::convert::divide, divides}});
+  }
+  void map(VectorJob &job) {
+    job.aluOps = pick({0, 1, 2, 5});
+    job.sfuOps = pick({0, 0, 1, 2});
+    isa::MapProgram program;
+    unsigned in[4] = {}, out[2] = {};
+    program.inputs = uint8_t(1 + random.below(4));
+    program.outputs = uint8_t(1 + random.below(2));
+    for (unsigned i = 0; i < program.inputs; ++i)
+      in[i] = input(job);
+    for (unsigned i = 0; i < program.outputs; ++i)
+      out[i] = output(job);
+    isa::LaneInst op;
+    op.opcode = isa::LaneOpcode::ADDF;
+    program.ops.assign(job.aluOps, op);
+    op.opcode = isa::LaneOpcode::EXP;
+    program.ops.insert(program.ops.end(), job.sfuOps, op);
+    instruction(isa::Opcode::MAP,
+                {{isa::map::program, int64_t(kernel.maps.size())},
+                 {isa::map::out0, out[0]},
+                 {isa::map::out1, out[1]},
+                 {isa::map::in0, in[0]},
+                 {isa::map::in1, in[1]},
+                 {isa::map::in2, in[2]},
+                 {isa::map::in3, in[3]}});
+    kernel.maps.push_back(program);
+  }
+
+  Kernel &kernel;
+  Random &random;
+  unsigned lanes, reg = 0;
+  std::vector<isa::Instruction> pending;
+};
+
+Architecture vectorMachine(Random &random) {
+  auto pick = [&](std::initializer_list<uint32_t> values) {
+    return values.begin()[random.below(values.size())];
+  };
+  Architecture arch = machine();
+  arch.vector.lanes = pick({4, 8, 16});
+  arch.vector.aluSlots = pick({1, 2, 3});
+  arch.vector.sfuLanes = pick({1, 2, 4});
+  arch.vector.latency = pick({1, 8, 20});
+  arch.vector.readPorts = pick({1, 2, 3});
+  arch.vector.writePorts = pick({1, 2});
+  return arch;
+}
+
+/// Runs one vector instruction twice and returns how long the first occupies
+/// the engine: until the second starts.
+uint64_t occupied(const Architecture &arch, Kernel &k,
+                  const isa::Instruction &inst, bool withData = false,
+                  const std::vector<int32_t> &data = {}, uint64_t at = 0) {
+  if (withData) {
+    auto count = uint32_t(data.size());
+    k.td(30, tensor(Space::Spm, NumericFormat::I32, {count}, at));
+    k.td(31,
+         tensor(Space::Global, NumericFormat::I32, {count}, Machine::dataArea));
+    k.load(30, 31, {}, {{0, 1}});
+    k.wait(isa::Queue::Vx, {{0, 1}});
+  }
+  auto first = uint32_t(k.program.size());
+  k.program.insert(k.program.end(), 2, inst);
+  k.halt();
+  DeviceOptions options = Machine::smallHost();
+  options.timingOnly = !withData;
+  Machine m(arch, options);
+  if (withData)
+    m.write(Machine::dataArea, data);
+  m.run(k);
+  return m.span(first + 1).begin - m.span(first).begin;
+}
+
+} // namespace
+
+TEST(Ticking, VectorRandomSequences) {
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    Random random(seed);
+    Architecture arch = vectorMachine(random);
+    Kernel k;
+    VectorSequence sequence(k, random, arch.vector.lanes);
+    for (unsigned i = 0, count = 1 + unsigned(random.below(4)); i < count; ++i)
+      sequence.add();
+    std::vector<uint32_t> places = sequence.finish();
     k.halt();
     DeviceOptions options = Machine::smallHost();
     options.timingOnly = true;
     Machine m(arch, options);
     m.run(k);
-    std::vector<Span> expected = tickVector(arch, jobs);
-    for (unsigned i = 0; i < count; ++i) {
+    std::vector<Span> expected = tickVector(arch, sequence.jobs);
+    for (size_t i = 0; i < places.size(); ++i) {
       Span actual = m.span(places[i]);
       EXPECT_EQ(actual.begin, expected[i].begin)
           << "seed " << seed << ", " << i;
-      EXPECT_EQ(actual.end, expected[i].end) << "seed " << seed << ", " << i;
+      EXPECT_EQ(actual.end, expected[i].end)
+          << "seed " << seed << ": " << isa::print(k.program[places[i]]);
     }
+    if (HasFailure())
+      return;
+  }
+}
+
+TEST(Ticking, VectorTransposes) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    Architecture arch = vectorMachine(random);
+    auto upTo = [&](uint64_t n) { return 1 + uint32_t(random.below(n)); };
+    uint32_t matrices = upTo(3), rows = upTo(20), columns = upTo(20);
+    // Elements of a source row apart, so that they share banks.
+    const uint32_t apart[] = {1, 1, 4, 16, 64};
+    uint32_t stride = apart[random.below(5)];
+    Kernel k;
+    isa::Descriptor src =
+        tensor(Space::Spm, NumericFormat::F32, {matrices, rows, columns}, 0);
+    src.strides = {rows, stride == 1 ? int64_t(columns) : 1, stride};
+    if (stride == 1)
+      src.strides[0] = int64_t(rows) * columns;
+    k.td(0, src);
+    k.td(1, tensor(Space::Spm, NumericFormat::F32, {matrices, columns, rows},
+                   32768));
+    isa::Instruction inst;
+    inst.opcode = isa::Opcode::TRANSPOSE;
+    inst.fields[isa::transpose::src] = 0;
+    inst.fields[isa::transpose::dst] = 1;
+    EXPECT_EQ(occupied(arch, k, inst),
+              tickTranspose(arch, matrices, rows, columns, stride, 32768))
+        << "seed " << seed;
+    if (HasFailure())
+      return;
+  }
+}
+
+TEST(Ticking, VectorGathers) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    Architecture arch = vectorMachine(random);
+    const uint32_t widths[] = {1, 2, 3, 8, 40};
+    uint32_t width = widths[random.below(5)];
+    uint32_t tableRows = 4096 / width;
+    std::vector<int32_t> indices(1 + random.below(30));
+    for (int32_t &index : indices)
+      index = int32_t(random.below(tableRows)) & ~(random.below(2) ? 63 : 0);
+    auto count = uint32_t(indices.size());
+    Kernel k;
+    k.td(0, tensor(Space::Spm, NumericFormat::F32, {tableRows, width}, 0));
+    k.td(1, tensor(Space::Spm, NumericFormat::I32, {count}, 20480));
+    k.td(2, tensor(Space::Spm, NumericFormat::F32, {count, width}, 32768));
+    isa::Instruction inst;
+    inst.opcode = isa::Opcode::GATHER;
+    inst.fields[isa::gather::src] = 0;
+    inst.fields[isa::gather::index] = 1;
+    inst.fields[isa::gather::dst] = 2;
+    EXPECT_EQ(occupied(arch, k, inst, true, indices, 20480),
+              tickGather(arch, 0, width, indices, 32768))
+        << "seed " << seed;
+    if (HasFailure())
+      return;
+  }
+}
+
+TEST(Ticking, VectorTopks) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Random random(seed);
+    Architecture arch = vectorMachine(random);
+    uint32_t rows = 1 + uint32_t(random.below(3));
+    uint32_t row = 1 + uint32_t(random.below(random.below(2) ? 300 : 30));
+    uint32_t k = 1 + uint32_t(random.below(row));
+    std::vector<int32_t> bits;
+    std::vector<std::vector<float>> values(rows);
+    for (std::vector<float> &r : values)
+      for (uint32_t i = 0; i < row; ++i) {
+        r.push_back(float(random.between(-20, 20))); // many are equal
+        bits.push_back(std::bit_cast<int32_t>(r.back()));
+      }
+    Kernel kernel;
+    kernel.td(0, tensor(Space::Spm, NumericFormat::F32, {rows, row}, 0));
+    kernel.td(1, tensor(Space::Spm, NumericFormat::F32, {rows, k}, 16384));
+    kernel.td(2, tensor(Space::Spm, NumericFormat::I32, {rows, k}, 32768));
+    kernel.td(29, tensor(Space::Global, NumericFormat::I32, {rows, k},
+                         Machine::dataArea + 65536));
+    kernel.td(30, tensor(Space::Spm, NumericFormat::F32, {rows, row}, 0));
+    kernel.td(31, tensor(Space::Global, NumericFormat::F32, {rows, row},
+                         Machine::dataArea));
+    kernel.load(30, 31, {}, {{0, 1}});
+    kernel.wait(isa::Queue::Vx, {{0, 1}});
+    auto first = uint32_t(kernel.program.size());
+    for (int i = 0; i < 2; ++i)
+      kernel.add(
+          isa::Opcode::TOPK,
+          {{isa::topk::src, 0}, {isa::topk::dst, 1}, {isa::topk::indices, 2}});
+    kernel.signal(isa::Queue::Vx, {{1, 1}});
+    kernel.store(29, 2, {{1, 1}});
+    kernel.halt();
+    Machine m(arch);
+    m.write(Machine::dataArea, bits);
+    m.run(kernel);
+    std::vector<std::vector<int32_t>> best;
+    uint64_t expected = tickTopk(arch, values, k, best);
+    EXPECT_EQ(m.span(first + 1).begin - m.span(first).begin, expected)
+        << "seed " << seed << ": " << rows << " rows of " << row << ", k " << k;
+    auto places = m.read<int32_t>(Machine::dataArea + 65536, rows * k);
+    for (uint32_t r = 0; r < rows; ++r)
+      EXPECT_EQ(std::vector<int32_t>(places.begin() + r * k,
+                                     places.begin() + (r + 1) * k),
+                best[r])
+          << "seed " << seed << ", row " << r;
     if (HasFailure())
       return;
   }

@@ -75,7 +75,7 @@ isa.kernel @conv3x3_bf16 args 4 {
     isa.td.addi td = t0, src = t0, imm = 25600
     isa.load dst = t2, src = t0 wait(s2 >= 1) signal(s1 += 1)
     isa.mma acc = t9, a = t5, b = t8, m_dims = [0, 1], n_dims = [3], accumulate = no, ra = r0 wait(s1 >= 1, s4 >= 1) signal(s2 += 1, s3 += 1)
-    isa.map program = 0, out0 = t14, out1 = t14, in0 = t9, in1 = t13, in2 = t9, in3 = t9, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s3 >= 1, s7 >= 1) signal(s4 += 1, s6 += 1)
+    isa.map program = 0, out0 = t14, out1 = t14, in0 = t9, in1 = t13, in2 = t9, in3 = t9, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s3 >= 1, s7 >= 1) signal(s4 += 1, s6 += 1)
     isa.store dst = t16, src = t14 wait(s6 >= 1) signal(s7 += 1)
     isa.td.addi td = t16, src = t16, imm = 12800
     // The first image of the next round; none after the last.
@@ -83,7 +83,7 @@ isa.kernel @conv3x3_bf16 args 4 {
     isa.td.addi td = t0, src = t0, imm = 25600
     isa.load dst = t1, src = t0 wait(s2 >= 1) signal(s1 += 1)
     isa.mma acc = t10, a = t6, b = t8, m_dims = [0, 1], n_dims = [3], accumulate = no, ra = r0 wait(s1 >= 1, s4 >= 1) signal(s2 += 1, s3 += 1)
-    isa.map program = 0, out0 = t15, out1 = t15, in0 = t10, in1 = t13, in2 = t10, in3 = t10, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s3 >= 1, s7 >= 1) signal(s4 += 1, s6 += 1)
+    isa.map program = 0, out0 = t15, out1 = t15, in0 = t10, in1 = t13, in2 = t10, in3 = t10, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s3 >= 1, s7 >= 1) signal(s4 += 1, s6 += 1)
     isa.store dst = t16, src = t15 wait(s6 >= 1) signal(s7 += 1)
     isa.td.addi td = t16, src = t16, imm = 12800
   }

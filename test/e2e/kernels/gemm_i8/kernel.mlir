@@ -71,7 +71,7 @@ isa.kernel @gemm_i8 args 4 {
     isa.td.addi td = t2, src = t2, imm = 16384
     isa.load dst = t4, src = t2 wait(s2 >= 1) signal(s1 += 1)
     isa.mma acc = t5, a = t1, b = t3, m_dims = [0], n_dims = [0], accumulate = no, ra = r0 wait(s1 >= 1, s4 >= 1) signal(s2 += 1, s3 += 1)
-    isa.map program = 0, out0 = t7, out1 = t7, in0 = t5, in1 = t12, in2 = t5, in3 = t5, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s3 >= 1, s6 >= 1) signal(s4 += 1, s5 += 1)
+    isa.map program = 0, out0 = t7, out1 = t7, in0 = t5, in1 = t12, in2 = t5, in3 = t5, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s3 >= 1, s6 >= 1) signal(s4 += 1, s5 += 1)
     isa.store dst = t9, src = t7 wait(s5 >= 1) signal(s6 += 1)
     isa.td.addi td = t9, src = t9, imm = 64
     isa.td.addi td = t12, src = t12, imm = 256
@@ -80,7 +80,7 @@ isa.kernel @gemm_i8 args 4 {
     isa.td.addi td = t2, src = t2, imm = 16384
     isa.load dst = t3, src = t2 wait(s2 >= 1) signal(s1 += 1)
     isa.mma acc = t6, a = t1, b = t4, m_dims = [0], n_dims = [0], accumulate = no, ra = r0 wait(s1 >= 1, s4 >= 1) signal(s2 += 1, s3 += 1)
-    isa.map program = 0, out0 = t8, out1 = t8, in0 = t6, in1 = t12, in2 = t6, in3 = t6, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s3 >= 1, s6 >= 1) signal(s4 += 1, s5 += 1)
+    isa.map program = 0, out0 = t8, out1 = t8, in0 = t6, in1 = t12, in2 = t6, in3 = t6, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s3 >= 1, s6 >= 1) signal(s4 += 1, s5 += 1)
     isa.store dst = t9, src = t8 wait(s5 >= 1) signal(s6 += 1)
     isa.td.addi td = t9, src = t9, imm = 64
     isa.td.addi td = t12, src = t12, imm = 256

@@ -47,12 +47,12 @@ isa.kernel @producer_consumer args 3 {
   isa.loop rd = r4, count = 4 {
     isa.load dst = t1, src = t5 wait(s1 >= 1) signal(s0 += 1)
     isa.td.addi td = t5, src = t5, imm = 4096
-    isa.map program = 0, out0 = t3, out1 = t3, in0 = t1, in1 = t1, in2 = t1, in3 = t1, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s0 >= 1, s5 >= 1) signal(s1 += 1, s2 += 1)
+    isa.map program = 0, out0 = t3, out1 = t3, in0 = t1, in1 = t1, in2 = t1, in3 = t1, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s0 >= 1, s5 >= 1) signal(s1 += 1, s2 += 1)
     isa.store dst = t6, src = t3 wait(s2 >= 1, s3 >= 1) signal(s5 += 1)
     isa.signal.core queue = st, core = r6, sem = 4, count = 1
     isa.load dst = t2, src = t5 wait(s1 >= 1) signal(s0 += 1)
     isa.td.addi td = t5, src = t5, imm = 4096
-    isa.map program = 0, out0 = t4, out1 = t4, in0 = t2, in1 = t2, in2 = t2, in3 = t2, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s0 >= 1, s5 >= 1) signal(s1 += 1, s2 += 1)
+    isa.map program = 0, out0 = t4, out1 = t4, in0 = t2, in1 = t2, in2 = t2, in3 = t2, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s0 >= 1, s5 >= 1) signal(s1 += 1, s2 += 1)
     isa.store dst = t7, src = t4 wait(s2 >= 1, s3 >= 1) signal(s5 += 1)
     isa.signal.core queue = st, core = r6, sem = 4, count = 1
   }
@@ -67,12 +67,12 @@ isa.kernel @producer_consumer args 3 {
   isa.loop rd = r4, count = 4 {
     isa.load dst = t1, src = t6 wait(s1 >= 1, s4 >= 1) signal(s0 += 1)
     isa.signal.core queue = ld, core = r6, sem = 3, count = 1
-    isa.map program = 1, out0 = t3, out1 = t3, in0 = t1, in1 = t1, in2 = t1, in3 = t1, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s0 >= 1, s5 >= 1) signal(s1 += 1, s2 += 1)
+    isa.map program = 1, out0 = t3, out1 = t3, in0 = t1, in1 = t1, in2 = t1, in3 = t1, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s0 >= 1, s5 >= 1) signal(s1 += 1, s2 += 1)
     isa.store dst = t5, src = t3 wait(s2 >= 1) signal(s5 += 1)
     isa.td.addi td = t5, src = t5, imm = 4096
     isa.load dst = t2, src = t7 wait(s1 >= 1, s4 >= 1) signal(s0 += 1)
     isa.signal.core queue = ld, core = r6, sem = 3, count = 1
-    isa.map program = 1, out0 = t4, out1 = t4, in0 = t2, in1 = t2, in2 = t2, in3 = t2, reduce = none, reduce_dims = [], accumulate = no, ra = r0 wait(s0 >= 1, s5 >= 1) signal(s1 += 1, s2 += 1)
+    isa.map program = 1, out0 = t4, out1 = t4, in0 = t2, in1 = t2, in2 = t2, in3 = t2, reduce = none, reduce_dims = [], accumulate = no, ra = r0, rb = r0 wait(s0 >= 1, s5 >= 1) signal(s1 += 1, s2 += 1)
     isa.store dst = t5, src = t4 wait(s2 >= 1) signal(s5 += 1)
     isa.td.addi td = t5, src = t5, imm = 4096
   }

@@ -1,0 +1,254 @@
+//===- VectorTiming.cpp - The cycles of vector instructions -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules of docs/timing.md, "Vector engine".
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/VectorPlan.h"
+#include <algorithm>
+#include <bit>
+
+namespace tessera::sim {
+
+using isa::Descriptor;
+using isa::Opcode;
+
+/// Levels of the tree over the 64 partial results of a reduction.
+static constexpr Cycle reductionTree = 6;
+/// ALU operations of a scan: six distances within a block, and the carry.
+static constexpr uint64_t scanOps = 7;
+/// The transposer takes tiles of at most this many rows and columns.
+static constexpr uint64_t transposerSide = 64;
+/// Values that topk sorts at once.
+static constexpr uint64_t sortedBlock = 64;
+
+namespace {
+
+class VectorTiming {
+public:
+  VectorTiming(const Architecture &arch, const QueueEntry &entry,
+               const VectorPlan &plan)
+      : arch(arch), entry(entry), plan(plan),
+        lanes(std::max(1u, arch.vector.lanes)) {}
+
+  VectorCost run() {
+    switch (entry.opcode) {
+    case Opcode::REDUCE:
+      elementwise(0, 0);
+      break;
+    case Opcode::SCAN:
+      elementwise(scanOps, 0);
+      break;
+    case Opcode::SELECT:
+      elementwise(1, 0);
+      break;
+    case Opcode::CONVERT: {
+      bool scales = entry.options[isa::convert::use_scale];
+      bool divides = scales && entry.options[isa::convert::divide];
+      bool zeros = entry.options[isa::convert::use_zero];
+      elementwise(1 + (scales && !divides) + zeros, divides);
+      break;
+    }
+    case Opcode::TRANSPOSE:
+      transpose();
+      break;
+    case Opcode::GATHER:
+      gather();
+      break;
+    case Opcode::TOPK:
+      topk();
+      break;
+    default:
+      elementwise(plan.program->aluOps(), plan.program->sfuOps());
+    }
+    return cost;
+  }
+
+private:
+  Cycle readCycles(Cycle operands) const {
+    return ceilDiv(operands, std::max(1u, arch.vector.readPorts));
+  }
+  Cycle writeCycles(Cycle operands) const {
+    return ceilDiv(operands, std::max(1u, arch.vector.writePorts));
+  }
+
+  /// Distinct words in the most used bank.
+  Cycle bankCycles(std::vector<uint64_t> &words) const {
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    std::vector<Cycle> perBank(std::max(1u, arch.spm.banks));
+    Cycle most = 1;
+    for (uint64_t w : words)
+      most = std::max(most, ++perBank[w % perBank.size()]);
+    return most;
+  }
+  void addWords(const Descriptor &td, int64_t element, uint64_t count,
+                std::vector<uint64_t> &words) const {
+    uint64_t bits = bitWidth(td.format);
+    uint64_t low = td.base * 8 + uint64_t(element) * bits,
+             high = low + count * bits - 1;
+    for (uint64_t w = low / 8 / arch.spm.bankWidth;
+         w <= high / 8 / arch.spm.bankWidth; ++w)
+      words.push_back(w);
+  }
+  /// Cycles that one group of lanes needs for an operand.
+  Cycle bankCycles(const Descriptor &td, uint64_t group) const {
+    if (td.space != isa::Space::Spm)
+      return 1;
+    Runs runs(td);
+    uint64_t left = std::min<uint64_t>(group, runs.runElements * runs.count);
+    std::vector<uint64_t> words;
+    for (uint64_t r = 0; left > 0; ++r) {
+      uint64_t take = std::min(left, runs.runElements);
+      addWords(td, runs.offset(r), take, words);
+      left -= take;
+    }
+    return bankCycles(words);
+  }
+
+  /// Operands walked side by side, a group of lanes at a time.
+  void elementwise(uint64_t aluOps, uint64_t sfuOps) {
+    Cycle reads = 0, results = 0, writes = 0;
+    for (const VectorInput &input : plan.inputs)
+      reads += bankCycles(input.td, lanes);
+    bool reduces = false;
+    for (const VectorOutput &output : plan.outputs) {
+      if (output.perElement) {
+        ++results;
+        writes += bankCycles(output.td, lanes);
+      }
+      reduces |= !output.perElement;
+    }
+    // Results for many elements together count as one operand.
+    results += reduces, writes += reduces;
+    Cycle work = std::max<Cycle>(
+        {1, ceilDiv(aluOps, std::max(1u, arch.vector.aluSlots)),
+         ceilDiv(sfuOps * lanes, std::max(1u, arch.vector.sfuLanes))});
+    Cycle groups = ceilDiv(plan.elements, lanes);
+    cost.ideal = groups * std::max({work, readCycles(plan.inputs.size()),
+                                    writeCycles(results)});
+    cost.real =
+        groups * std::max({work, readCycles(reads), writeCycles(writes)});
+    if (reductionOf(entry) != isa::Reduce::None)
+      cost.tail = reductionTree;
+    cost.aluOps = plan.elements * aluOps;
+    cost.sfuOps = plan.elements * sfuOps;
+  }
+
+  /// One row of a tile: `count` elements of the last dimension.
+  Cycle rowCycles(Descriptor td, uint64_t count) const {
+    for (unsigned d = 0; d + 1 < td.rank; ++d)
+      td.extents[d] = 1;
+    td.extents[td.rank - 1] = uint32_t(count);
+    return bankCycles(td, count);
+  }
+
+  /// A double-buffered square: a tile is written while the next one is read.
+  Cycle transposed(uint64_t matrices, uint64_t rows, uint64_t columns,
+                   Cycle perRow, Cycle perColumn) const {
+    uint64_t side = std::min(lanes, transposerSide);
+    Cycle filled = 0, drained = 0, drainedBefore = 0;
+    for (uint64_t m = 0; m < matrices; ++m)
+      for (uint64_t row = 0; row < rows; row += side)
+        for (uint64_t column = 0; column < columns; column += side) {
+          // One buffer of two must be free.
+          filled = std::max(filled, drainedBefore) +
+                   std::min(side, rows - row) * perRow;
+          drainedBefore = drained;
+          drained = std::max(filled, drained) +
+                    std::min(side, columns - column) * perColumn;
+        }
+    return drained;
+  }
+
+  void transpose() {
+    const Descriptor &src = plan.inputs[0].td, &dst = plan.outputs[0].td;
+    uint64_t rows = src.extents[src.rank - 2],
+             columns = src.extents[src.rank - 1];
+    uint64_t matrices = plan.elements / (rows * columns);
+    uint64_t side = std::min(lanes, transposerSide);
+    Cycle perRow = readCycles(rowCycles(src, std::min(columns, side)));
+    Cycle perColumn = writeCycles(rowCycles(dst, std::min(rows, side)));
+    cost.ideal = transposed(matrices, rows, columns, 1, 1);
+    cost.real = transposed(matrices, rows, columns, perRow, perColumn);
+  }
+
+  void gather() {
+    const Descriptor &dst = plan.outputs[0].td;
+    const Descriptor &src = entry.operand(isa::gather::src);
+    Descriptor row = src;
+    row.extents[0] = 1;
+    Runs runs(row);
+    uint64_t rowElements = runs.runElements * runs.count;
+    Cycle writes = writeCycles(bankCycles(dst, lanes));
+    Cycle groups = ceilDiv(plan.elements, lanes);
+    cost.ideal = groups * std::max(readCycles(2), writeCycles(1));
+    cost.aluOps = plan.elements;
+    cost.real = 0;
+    std::vector<uint64_t> words;
+    for (uint64_t first = 0; first < plan.elements; first += lanes) {
+      words.clear();
+      uint64_t last = std::min(first + lanes, plan.elements);
+      for (uint64_t at = first; src.space == isa::Space::Spm && at < last;) {
+        int64_t index = plan.indices[at / rowElements];
+        uint64_t inRow = at % rowElements, inRun = inRow % runs.runElements;
+        uint64_t take = std::min(runs.runElements - inRun, last - at);
+        if (index >= 0) // padding is at hand
+          addWords(src,
+                   index * src.strides[0] +
+                       runs.offset(inRow / runs.runElements) + int64_t(inRun),
+                   take, words);
+        at += take;
+      }
+      cost.real += std::max(readCycles(1 + bankCycles(words)), writes);
+    }
+  }
+
+  void topk() {
+    const Descriptor &src = plan.inputs[0].td, &dst = plan.outputs[0].td;
+    uint64_t row = src.extents[src.rank - 1], k = dst.extents[dst.rank - 1];
+    uint64_t rows = plan.elements / row;
+    uint64_t block = std::min(sortedBlock, std::bit_ceil(row));
+    uint64_t stages = uint64_t(std::countr_zero(block));
+    uint64_t blocks = ceilDiv(row, block);
+    uint64_t merges = blocks - 1 + (entry.accumulate ? 1 : 0);
+    // A merge with a block of the best takes the better halves of both (one
+    // stage) and sorts them; with more blocks the rest is sorted too and goes
+    // on to the next.
+    uint64_t best = ceilDiv(k, block);
+    cost.aluOps = rows * block *
+                  (blocks * stages * (stages + 1) / 2 +
+                   merges * ((stages + 1) * best + stages * (best - 1)));
+    Cycle work =
+        ceilDiv(cost.aluOps, lanes * std::max(1u, arch.vector.aluSlots));
+    Cycle reading = ceilDiv(rows * blocks * block, lanes);
+    Cycle writing = ceilDiv(rows * k, lanes);
+    cost.ideal = std::max({Cycle(1), work, reading, writing * writeCycles(2)});
+    Cycle writes = 0;
+    for (const VectorOutput &output : plan.outputs)
+      writes += bankCycles(output.td, lanes);
+    cost.real =
+        std::max({cost.ideal, reading * readCycles(bankCycles(src, lanes)),
+                  writing * writeCycles(writes)});
+  }
+
+  const Architecture &arch;
+  const QueueEntry &entry;
+  const VectorPlan &plan;
+  uint64_t lanes;
+  VectorCost cost;
+};
+
+} // namespace
+
+VectorCost vectorCost(const Architecture &arch, const QueueEntry &entry,
+                      const VectorPlan &plan) {
+  return VectorTiming(arch, entry, plan).run();
+}
+
+} // namespace tessera::sim
