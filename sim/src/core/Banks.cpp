@@ -118,6 +118,12 @@ void AccessPattern::access(uint64_t i, BankAccess &result) const {
       uint64_t low = td.base * 8 + uint64_t(element) * bits;
       result.add(low / 8, (low + take * bits + 7) / 8);
       at += take;
+      // An element that repeats is the same word again.
+      if (runs.runElements == 1 && runs.dims > 0 &&
+          runs.strides[runs.dims - 1] == 0) {
+        uint64_t times = runs.extents[runs.dims - 1];
+        at = std::min(to, (at + times - 1) / times * times);
+      }
     }
   }
 }
@@ -246,19 +252,61 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
   return at;
 }
 
-Cycle Banks::placeGroup(std::span<const AccessPattern> reads,
-                        std::span<const AccessPattern> writes, uint64_t group,
-                        Cycle start, unsigned readPorts, unsigned writePorts) {
-  /// One cycle of one operand; without banks if it lies elsewhere.
+AccessPattern LaneAccesses::operand(const isa::Descriptor &td, uint64_t lanes) {
+  AccessPattern pattern;
+  pattern.td = td;
+  pattern.setEnds();
+  pattern.innerCount = pattern.innerStep = lanes;
+  return pattern;
+}
+
+static Cycle portCycles(size_t operands, unsigned ports) {
+  return (operands + ports - 1) / std::max(1u, ports);
+}
+
+Cycle Banks::place(const LaneAccesses &lanes, Cycle start) {
+  bool simple = true;
+  for (const auto *side : {&lanes.reads, &lanes.writes})
+    for (const AccessPattern &pattern : *side)
+      simple &= pattern.isSimple(spm);
+  Cycle ports = std::max(portCycles(lanes.reads.size(), lanes.readPorts),
+                         portCycles(lanes.writes.size(), lanes.writePorts));
+  Cycle pace = std::max(lanes.work, ports), at = start;
+  for (uint64_t group = 0; group < lanes.groups;) {
+    if (simple) {
+      // As many groups as make their accesses before somebody else is busy.
+      Cycle busy = othersBusy(BankUser::Vector, at);
+      uint64_t count = busy == noCycle      ? lanes.groups - group
+                       : busy >= at + ports ? (busy - at - ports) / pace + 1
+                                            : 0;
+      count = std::min(count, lanes.groups - group);
+      if (count > 0) {
+        placeGroups(lanes, group, count, at, pace);
+        at += count * pace;
+        group += count;
+        continue;
+      }
+    }
+    at = std::max(at + lanes.work, placeGroup(lanes, group, at));
+    ++group;
+  }
+  return at;
+}
+
+Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
+                        Cycle start) {
+  /// One cycle of one operand.
   struct Share {
     const AccessPattern *pattern;
     size_t operand;
     unsigned level;
   };
   std::vector<Share> shares[2];
+  const unsigned ports[2] = {std::max(1u, lanes.readPorts),
+                             std::max(1u, lanes.writePorts)};
   size_t used = 0;
   for (unsigned side = 0; side < 2; ++side)
-    for (const AccessPattern &p : side == 0 ? reads : writes) {
+    for (const AccessPattern &p : side == 0 ? lanes.reads : lanes.writes) {
       if (used == operands.size())
         operands.emplace_back(spm);
       BankAccess &access = operands[used];
@@ -270,7 +318,6 @@ Cycle Banks::placeGroup(std::span<const AccessPattern> reads,
         shares[side].push_back({&p, used, level});
       ++used;
     }
-  const unsigned ports[2] = {std::max(1u, readPorts), std::max(1u, writePorts)};
   size_t done[2] = {0, 0};
   Cycle at = start;
   while (done[0] < shares[0].size() || done[1] < shares[1].size()) {
@@ -300,19 +347,17 @@ Cycle Banks::placeGroup(std::span<const AccessPattern> reads,
   return at;
 }
 
-void Banks::placeGroups(std::span<const AccessPattern> reads,
-                        std::span<const AccessPattern> writes, uint64_t first,
-                        uint64_t count, Cycle start, Cycle pace,
-                        unsigned readPorts, unsigned writePorts) {
+void Banks::placeGroups(const LaneAccesses &lanes, uint64_t first,
+                        uint64_t count, Cycle start, Cycle pace) {
   std::vector<Piece> pieces;
-  auto add = [&](std::span<const AccessPattern> patterns, unsigned ports) {
+  auto add = [&](const std::vector<AccessPattern> &patterns, unsigned ports) {
     for (size_t i = 0; i < patterns.size(); ++i)
       if (patterns[i].inScratchpad())
         pieces.push_back({patterns[i], first, count,
                           start + i / std::max(1u, ports), pace, 0});
   };
-  add(reads, readPorts);
-  add(writes, writePorts);
+  add(lanes.reads, lanes.readPorts);
+  add(lanes.writes, lanes.writePorts);
   std::stable_sort(
       pieces.begin(), pieces.end(),
       [](const Piece &a, const Piece &b) { return a.start < b.start; });

@@ -83,6 +83,19 @@ struct AccessPattern {
 enum class BankUser : uint8_t { MatrixA, MatrixB, Vector };
 inline constexpr unsigned numBankUsers = 3;
 
+/// What a vector instruction that walks its operands side by side makes: access
+/// i of each operand is that of the i-th group of lanes. Operands that are not
+/// in the scratchpad take a port for a cycle.
+struct LaneAccesses {
+  std::vector<AccessPattern> reads, writes;
+  unsigned readPorts = 1, writePorts = 1;
+  uint64_t groups = 0;
+  Cycle work = 1; ///< Cycles that a group takes at least.
+
+  /// An operand of so many elements a group.
+  static AccessPattern operand(const isa::Descriptor &td, uint64_t lanes);
+};
+
 class Banks {
 public:
   explicit Banks(const SpmConfig &spm);
@@ -95,18 +108,9 @@ public:
   /// returns the end of the last one's `pace` cycles.
   Cycle place(BankUser user, const AccessPattern &pattern, uint64_t count,
               Cycle start, Cycle pace);
-  /// The accesses number `group` of a vector instruction's operands, in each
-  /// cycle as many as there are ports; operands that are not in the scratchpad
-  /// take a port for a cycle. Returns the end of the last cycle.
-  Cycle placeGroup(std::span<const AccessPattern> reads,
-                   std::span<const AccessPattern> writes, uint64_t group,
-                   Cycle start, unsigned readPorts, unsigned writePorts);
-  /// The same for `count` groups of simple accesses, one every `pace` cycles,
-  /// while nobody else is busy.
-  void placeGroups(std::span<const AccessPattern> reads,
-                   std::span<const AccessPattern> writes, uint64_t first,
-                   uint64_t count, Cycle start, Cycle pace, unsigned readPorts,
-                   unsigned writePorts);
+  /// Makes the accesses of all groups, one group after the other; returns the
+  /// end of the last one.
+  Cycle place(const LaneAccesses &lanes, Cycle start);
   /// The first cycle from `from` on in which another user than `user` has
   /// something; `never` if there is none.
   Cycle othersBusy(BankUser user, Cycle from) const;
@@ -141,6 +145,12 @@ private:
     if (track.size() < maxPieces)
       track.push_back(std::move(piece));
   }
+
+  /// One group, cycle by cycle; returns the end of its last access.
+  Cycle placeGroup(const LaneAccesses &lanes, uint64_t group, Cycle start);
+  /// Many groups of simple accesses while nobody else is busy.
+  void placeGroups(const LaneAccesses &lanes, uint64_t first, uint64_t count,
+                   Cycle start, Cycle pace);
 
   const SpmConfig &spm;
   std::array<Track, numBankUsers> tracks;

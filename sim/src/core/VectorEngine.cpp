@@ -84,6 +84,10 @@ Cycle VectorEngine::dependencesReady(const VectorPlan &plan) const {
 void VectorEngine::start(const QueueEntry &entry, VectorPlan &plan, Cycle now) {
   const Architecture &arch = core.services.arch;
   VectorCost cost = vectorCost(arch, entry, plan);
+  if (cost.accesses) {
+    core.banks.passTo(now);
+    cost.real = core.banks.place(*cost.accesses, now) - now;
+  }
   Operation operation;
   operation.opcode = entry.opcode;
   operation.pc = entry.pc;

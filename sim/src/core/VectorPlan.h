@@ -42,6 +42,9 @@ struct VectorCost {
   Cycle real = 1;  ///< Engine-cycles.
   Cycle tail = 0;  ///< From then to completion, without `latency`.
   uint64_t aluOps = 0, sfuOps = 0; ///< Over all elements.
+  /// Of an instruction that walks its operands side by side: `real` follows
+  /// from when the scratchpad's banks are free for these.
+  std::optional<LaneAccesses> accesses;
 };
 
 struct VectorPlan {

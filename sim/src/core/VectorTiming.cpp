@@ -113,27 +113,29 @@ private:
 
   /// Operands walked side by side, a group of lanes at a time.
   void elementwise(uint64_t aluOps, uint64_t sfuOps) {
-    Cycle reads = 0, results = 0, writes = 0;
+    LaneAccesses &accesses = cost.accesses.emplace();
+    accesses.readPorts = std::max(1u, arch.vector.readPorts);
+    accesses.writePorts = std::max(1u, arch.vector.writePorts);
     for (const VectorInput &input : plan.inputs)
-      reads += bankCycles(input.td, lanes);
+      accesses.reads.push_back(LaneAccesses::operand(input.td, lanes));
     bool reduces = false;
     for (const VectorOutput &output : plan.outputs) {
-      if (output.perElement) {
-        ++results;
-        writes += bankCycles(output.td, lanes);
-      }
+      if (output.perElement)
+        accesses.writes.push_back(LaneAccesses::operand(output.td, lanes));
       reduces |= !output.perElement;
     }
-    // Results for many elements together count as one operand.
-    results += reduces, writes += reduces;
-    Cycle work = std::max<Cycle>(
+    // Results for many elements together count as one operand, wherever they
+    // lie.
+    if (reduces)
+      accesses.writes.emplace_back().td.space = isa::Space::Acc;
+    accesses.work = std::max<Cycle>(
         {1, ceilDiv(aluOps, std::max(1u, arch.vector.aluSlots)),
          ceilDiv(sfuOps * lanes, std::max(1u, arch.vector.sfuLanes))});
-    Cycle groups = ceilDiv(plan.elements, lanes);
-    cost.ideal = groups * std::max({work, readCycles(plan.inputs.size()),
-                                    writeCycles(results)});
-    cost.real =
-        groups * std::max({work, readCycles(reads), writeCycles(writes)});
+    accesses.groups = ceilDiv(plan.elements, lanes);
+    cost.ideal = accesses.groups *
+                 std::max({accesses.work, readCycles(accesses.reads.size()),
+                           writeCycles(accesses.writes.size())});
+    cost.real = cost.ideal;
     if (reductionOf(entry) != isa::Reduce::None)
       cost.tail = reductionTree;
     cost.aluOps = plan.elements * aluOps;

@@ -81,18 +81,29 @@ TEST(Banks, RowsThatMoveOnMeetOnce) {
             107u);
 }
 
-TEST(Banks, PortsOfAGroup) {
+TEST(Banks, GroupsOfLanes) {
+  // Three inputs of two words a group, two ports: two cycles; an output beside
+  // them. Four groups, dense: group g of an operand lies 32 bytes on.
+  auto f32 = [](uint64_t base) {
+    return LaneAccesses::operand(
+        tensor(Space::Spm, NumericFormat::F32, {4, 8}, base), 8);
+  };
+  LaneAccesses lanes;
+  lanes.reads = {f32(0), f32(4096), f32(8192)};
+  lanes.writes = {f32(12288)};
+  lanes.readPorts = 2;
+  lanes.groups = 4;
   Banks banks(spm);
-  // Three inputs, two ports: two cycles; an output beside them.
-  AccessPattern one = rows(1, 0, 16, 32), two = rows(1, 64, 16, 32),
-                three = rows(1, 128, 16, 32), out = rows(1, 192, 16, 32);
-  std::vector<AccessPattern> reads{one, two, three}, writes{out};
-  EXPECT_EQ(banks.placeGroup(reads, writes, 0, 50, 2, 1), 52u);
-  // `a` in bank 8, which the third input needs in the second cycle.
-  Banks busy(spm);
-  busy.place(BankUser::MatrixA, rows(3, 128, 256, 16), 3, 50, 1);
-  // First cycle in 50; the second waits for 53.
-  EXPECT_EQ(busy.placeGroup(reads, writes, 0, 50, 2, 1), 54u);
+  EXPECT_EQ(banks.place(lanes, 50), 58u);
+  lanes.work = 5;
+  banks.clear();
+  EXPECT_EQ(banks.place(lanes, 50), 70u);
+  // Rows in bank 2 in cycles 50 to 59: group 0 is in banks 0 and 1, group 1
+  // would be in 2 and 3 from 52 on and waits until 60; then 2 cycles each.
+  lanes.work = 1;
+  banks.clear();
+  banks.place(BankUser::MatrixA, rows(10, 32, 256, 16), 10, 50, 1);
+  EXPECT_EQ(banks.place(lanes, 50), 66u);
 }
 
 /// One mma of two blocks of columns; b's second block lies in the banks of `a`.

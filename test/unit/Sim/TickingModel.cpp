@@ -120,10 +120,28 @@ public:
   }
 
   std::vector<Span> run() {
-    for (now = 0; completed < jobs.size() && now < 1'000'000; ++now)
-      tick();
+    for (uint64_t cycle = 0; !over() && cycle < 1'000'000; ++cycle) {
+      busyBanks.clear();
+      prepare(cycle);
+      moveBeats(busyBanks);
+      loadWeights(busyBanks);
+    }
     return spans;
   }
+
+  // A cycle: what starts in it; then the accesses of rows, and of weights.
+  bool over() const { return completed == jobs.size(); }
+  void prepare(uint64_t cycle);
+  void moveBeats(std::set<size_t> &busy);
+  void loadWeights(std::set<size_t> &busy);
+  /// When the instructions began that these belong to.
+  uint64_t rowsAge() const {
+    return streaming < 0 ? 0 : spans[blocks[size_t(streaming)].job].begin;
+  }
+  uint64_t weightsAge() const {
+    return shadow < 0 ? 0 : spans[blocks[size_t(shadow)].job].begin;
+  }
+  const std::vector<Span> &results() const { return spans; }
 
 private:
   double scale(size_t j) const {
@@ -216,8 +234,7 @@ private:
     return words;
   }
 
-  void tick() {
-    busyBanks.clear();
+  void start() {
     writeAccumulators();
     // The weights in the shadow registers are swapped in, and rows follow.
     if (next < blocks.size() && weightsReady() && streaming < 0 &&
@@ -256,52 +273,6 @@ private:
       blocks[next].started = true;
       ++next;
     }
-    moveBeats();
-    loadWeights();
-  }
-
-  /// One cycle of the load of the next weights.
-  void loadWeights() {
-    if (shadow < 0)
-      return;
-    const Block &b = blocks[size_t(shadow)];
-    if (shadowCycles == loadCycles(b.job))
-      return;
-    uint32_t pace = loadPace(b.job);
-    if (!step)
-      step.emplace(wordsOfLoad(b, shadowCycles / pace), pace);
-    if (step->tick(busyBanks))
-      ++shadowCycles;
-    if (step->over())
-      step.reset();
-  }
-
-  /// Everything moves by one element; a row's elements enter one after another.
-  void moveBeats() {
-    for (uint32_t r = 0; r < rows; ++r)
-      for (uint32_t c = columns; c-- > 1;)
-        grid[r][c] = grid[r][c - 1];
-    for (uint32_t r = rows; r-- > 1;)
-      skew[r] = skew[r - 1];
-    skew[0] = {};
-    if (streaming >= 0) {
-      Block &b = blocks[size_t(streaming)];
-      uint32_t pace = beatsPerRow(b.job);
-      if (!row)
-        row.emplace(wordsOfRow(b, beat / pace), pace);
-      if (row->tick(busyBanks))
-        skew[0] = {streaming, beat++};
-      if (row->over()) {
-        row.reset();
-        b.rowTaken.push_back(now + 1 - pace);
-      }
-      if (beat == beats(b.job))
-        streaming = -1;
-    }
-    for (uint32_t r = 0; r < rows; ++r)
-      grid[r][0] = skew[r];
-    for (uint32_t c = 0; c < columns; ++c)
-      outputs[c].push_back(grid[rows - 1][c]);
   }
 
   void writeAccumulators() {
@@ -341,9 +312,58 @@ private:
   size_t taken = 0, completed = 0;
   int shadow = -1, streaming = -1;
   uint32_t shadowCycles = 0, beat = 0;
-  std::set<size_t> busyBanks; ///< In this cycle.
+  std::set<size_t> busyBanks; ///< In this cycle, of run().
   std::optional<PacedAccess> row, step;
 };
+
+void MatrixGrid::prepare(uint64_t cycle) {
+  now = cycle;
+  start();
+}
+
+/// One cycle of the load of the next weights.
+void MatrixGrid::loadWeights(std::set<size_t> &busy) {
+  if (shadow < 0)
+    return;
+  const Block &b = blocks[size_t(shadow)];
+  if (shadowCycles == loadCycles(b.job))
+    return;
+  uint32_t pace = loadPace(b.job);
+  if (!step)
+    step.emplace(wordsOfLoad(b, shadowCycles / pace), pace);
+  if (step->tick(busy))
+    ++shadowCycles;
+  if (step->over())
+    step.reset();
+}
+
+/// Everything moves by one element; a row's elements enter one after another.
+void MatrixGrid::moveBeats(std::set<size_t> &busy) {
+  for (uint32_t r = 0; r < rows; ++r)
+    for (uint32_t c = columns; c-- > 1;)
+      grid[r][c] = grid[r][c - 1];
+  for (uint32_t r = rows; r-- > 1;)
+    skew[r] = skew[r - 1];
+  skew[0] = {};
+  if (streaming >= 0) {
+    Block &b = blocks[size_t(streaming)];
+    uint32_t pace = beatsPerRow(b.job);
+    if (!row)
+      row.emplace(wordsOfRow(b, beat / pace), pace);
+    if (row->tick(busy))
+      skew[0] = {streaming, beat++};
+    if (row->over()) {
+      row.reset();
+      b.rowTaken.push_back(now + 1 - pace);
+    }
+    if (beat == beats(b.job))
+      streaming = -1;
+  }
+  for (uint32_t r = 0; r < rows; ++r)
+    grid[r][0] = skew[r];
+  for (uint32_t c = 0; c < columns; ++c)
+    outputs[c].push_back(grid[rows - 1][c]);
+}
 
 } // namespace
 
@@ -384,6 +404,139 @@ static bool overlap(const VectorOperand &a, const VectorOperand &b,
     return o.base + uint64_t(n - 1) * o.stride * 4 + 4;
   };
   return a.base < end(b, elementsB) && b.base < end(a, elementsA);
+}
+
+namespace {
+
+/// The vector engine a cycle at a time, for operands in the scratchpad.
+class VectorLanes {
+public:
+  VectorLanes(const Architecture &arch, const std::vector<VectorJob> &jobs)
+      : arch(arch), jobs(jobs), spans(jobs.size()) {}
+
+  bool over() const { return job == jobs.size(); }
+  uint64_t age() const { return running ? spans[job].begin : 0; }
+  const std::vector<Span> &results() const { return spans; }
+
+  void prepare(uint64_t now) {
+    if (running || over() || jobs[job].visible > now)
+      return;
+    for (size_t e = 0; e < job; ++e)
+      for (const VectorOperand &output : jobs[e].outputs)
+        for (const VectorOperand &input : jobs[job].inputs)
+          if (spans[e].end > now &&
+              overlap(output, input, jobs[e].elements, jobs[job].elements))
+            return;
+    running = true;
+    spans[job].begin = now;
+    first = 0;
+    beginGroup();
+  }
+
+  void access(std::set<size_t> &busy, uint64_t now) {
+    if (!running)
+      return;
+    serve(busy);
+    workLeft -= 1;
+    auto left = [](const std::vector<WordsToServe> &operands) {
+      size_t cycles = 0;
+      for (const WordsToServe &words : operands)
+        cycles += words.cyclesLeft();
+      return cycles;
+    };
+    if (workLeft > 0 || left(reads) > 0 || left(writes) > 0)
+      return;
+    first += arch.vector.lanes;
+    if (first < jobs[job].elements)
+      return beginGroup();
+    lastEnd = std::max(lastEnd, now + 1 + arch.vector.latency);
+    spans[job].end = lastEnd;
+    running = false;
+    ++job;
+  }
+
+private:
+  void beginGroup() {
+    const VectorJob &j = jobs[job];
+    workLeft = std::max<int64_t>(
+        {1, (j.aluOps + arch.vector.aluSlots - 1) / arch.vector.aluSlots,
+         (int64_t(j.sfuOps) * arch.vector.lanes + arch.vector.sfuLanes - 1) /
+             arch.vector.sfuLanes});
+    auto fill = [&](const std::vector<VectorOperand> &operands) {
+      std::vector<WordsToServe> all;
+      uint64_t last = std::min<uint64_t>(first + arch.vector.lanes, j.elements);
+      for (const VectorOperand &o : operands) {
+        all.emplace_back(arch);
+        for (uint64_t e = first; e < last; ++e)
+          all.back().add(o.base + e * o.stride * 4, 32);
+      }
+      return all;
+    };
+    reads = fill(j.inputs);
+    writes = fill(j.outputs);
+  }
+
+  /// As many operands, or parts of one, as there are ports: all or none.
+  void serve(std::set<size_t> &busy) {
+    std::vector<WordsToServe> newReads = reads, newWrites = writes;
+    std::set<size_t> needed;
+    auto take = [&](std::vector<WordsToServe> &operands, uint32_t ports) {
+      for (WordsToServe &words : operands)
+        for (; ports > 0 && words.cyclesLeft() > 0; --ports) {
+          // An instruction's own accesses do not disturb each other.
+          std::set<size_t> mine;
+          words.serve(mine);
+          needed.insert(mine.begin(), mine.end());
+        }
+    };
+    take(newReads, arch.vector.readPorts);
+    take(newWrites, arch.vector.writePorts);
+    for (size_t bank : needed)
+      if (busy.count(bank))
+        return;
+    busy.insert(needed.begin(), needed.end());
+    reads = std::move(newReads);
+    writes = std::move(newWrites);
+  }
+
+  const Architecture &arch;
+  const std::vector<VectorJob> &jobs;
+  std::vector<Span> spans;
+  size_t job = 0;
+  bool running = false;
+  uint64_t first = 0, lastEnd = 0; ///< The group's first element.
+  int64_t workLeft = 0;
+  std::vector<WordsToServe> reads, writes;
+};
+
+} // namespace
+
+BothSpans tickBoth(const Architecture &arch,
+                   const std::vector<MatrixJob> &matrixJobs,
+                   const std::vector<VectorJob> &vectorJobs) {
+  MatrixGrid matrix(arch, matrixJobs);
+  VectorLanes vector(arch, vectorJobs);
+  for (uint64_t now = 0; (!matrix.over() || !vector.over()) && now < 1'000'000;
+       ++now) {
+    std::set<size_t> busy;
+    matrix.prepare(now);
+    vector.prepare(now);
+    // The instruction that began first goes first; at equal time, matrix.
+    bool done = false;
+    auto lanes = [&] {
+      if (!done)
+        vector.access(busy, now);
+      done = true;
+    };
+    if (vector.age() < matrix.rowsAge())
+      lanes();
+    matrix.moveBeats(busy);
+    if (vector.age() < matrix.weightsAge())
+      lanes();
+    matrix.loadWeights(busy);
+    lanes();
+  }
+  return {matrix.results(), vector.results()};
 }
 
 std::vector<Span> tickVector(const Architecture &arch,

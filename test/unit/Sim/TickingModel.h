@@ -54,6 +54,13 @@ struct VectorJob {
 };
 std::vector<Span> tickVector(const Architecture &arch,
                              const std::vector<VectorJob> &jobs);
+/// Both engines, whose accesses meet in the scratchpad's banks.
+struct BothSpans {
+  std::vector<Span> matrix, vector;
+};
+BothSpans tickBoth(const Architecture &arch,
+                   const std::vector<MatrixJob> &matrix,
+                   const std::vector<VectorJob> &vector);
 
 /// The cycles that the engine is occupied, from start to the next start.
 /// A transpose of f32 matrices, the elements of whose source rows lie

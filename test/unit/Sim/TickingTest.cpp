@@ -162,6 +162,101 @@ TEST(Ticking, MatrixBanks) {
   }
 }
 
+/// Both engines at work, on few banks: who began first goes first.
+TEST(Ticking, BothEnginesShareTheBanks) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    auto pick = [&](std::initializer_list<uint32_t> values) {
+      return values.begin()[random.below(values.size())];
+    };
+    Architecture arch = machine();
+    arch.matrix.rows = arch.matrix.cols = pick({4, 8});
+    arch.spm.banks = pick({1, 2, 4, 7, 16});
+    arch.spm.bankWidth = pick({4, 16, 32});
+    arch.vector.lanes = pick({4, 8, 16});
+    arch.vector.latency = pick({1, 8, 40});
+    arch.vector.readPorts = pick({1, 2, 3});
+    arch.vector.writePorts = pick({1, 2});
+    isa::MapProgram sum;
+    sum.inputs = 2;
+    sum.ops = {{isa::LaneOpcode::ADDF, 0, 0, 1, 0, 0}};
+    Kernel k;
+    k.maps.push_back(sum);
+    std::vector<MatrixJob> matrix;
+    std::vector<VectorJob> vector;
+    std::vector<uint32_t> matrixAt, vectorAt;
+    for (unsigned i = 0, count = 2 + unsigned(random.below(6)); i < count;
+         ++i) {
+      for (uint32_t pause = pick({0, 0, 5, 30}); pause > 0; --pause)
+        k.li(1, 0);
+      if (random.below(2)) {
+        MatrixJob j;
+        j.m = pick({5, 8, 30});
+        j.k = pick({4, 9, 24});
+        j.n = pick({4, 8, 17});
+        j.byColumn = random.below(2);
+        j.accumulate = random.below(2);
+        j.aBase = 4 * random.below(64);
+        j.bBase = 32768 + 4 * random.below(64);
+        j.aPitch = j.k + pick({0, 8, 32});
+        j.bPitch = (j.byColumn ? j.k : j.n) + pick({0, 8, 32});
+        isa::Descriptor a = tensor(Space::Spm, j.format, {j.m, j.k}, j.aBase),
+                        b = tensor(
+                            Space::Spm, j.format,
+                            {j.byColumn ? j.n : j.k, j.byColumn ? j.k : j.n},
+                            j.bBase);
+        a.strides[0] = j.aPitch;
+        b.strides[0] = j.bPitch;
+        k.td(0, tensor(Space::Acc, NumericFormat::F32, {j.m, j.n}, 0));
+        k.td(1, a);
+        k.td(2, b);
+        matrixAt.push_back(uint32_t(k.program.size()));
+        j.visible = k.program.size() + 1;
+        k.mma(0, 1, 2, j.accumulate, {}, {}, j.byColumn);
+        matrix.push_back(j);
+      } else {
+        VectorJob j;
+        j.elements = pick({3, 16, 61});
+        j.aluOps = 1;
+        auto operand = [&](unsigned reg, uint64_t area) {
+          VectorOperand o{area + 4 * random.below(64), pick({1, 1, 2, 8})};
+          isa::Descriptor td =
+              tensor(Space::Spm, NumericFormat::F32, {j.elements}, o.base);
+          td.strides[0] = o.stride;
+          k.td(reg, td);
+          return o;
+        };
+        j.inputs = {operand(4, 40960), operand(5, 45056)};
+        j.outputs = {operand(3, 49152 + 2048 * random.below(2))};
+        vectorAt.push_back(uint32_t(k.program.size()));
+        j.visible = k.program.size() + 1;
+        k.map(0, 3, {4, 5});
+        vector.push_back(j);
+      }
+    }
+    k.halt();
+    DeviceOptions options = Machine::smallHost();
+    options.timingOnly = true;
+    Machine m(arch, options);
+    m.run(k);
+    BothSpans expected = tickBoth(arch, matrix, vector);
+    auto compare = [&](const std::vector<uint32_t> &places,
+                       const std::vector<Span> &spans, const char *engine) {
+      for (size_t i = 0; i < places.size(); ++i) {
+        Span actual = m.span(places[i]);
+        ASSERT_EQ(actual.begin, spans[i].begin)
+            << "seed " << seed << ", " << engine << " " << i;
+        ASSERT_EQ(actual.end, spans[i].end)
+            << "seed " << seed << ", " << engine << " " << i;
+      }
+    };
+    compare(matrixAt, expected.matrix, "mma");
+    compare(vectorAt, expected.vector, "map");
+    if (HasFatalFailure())
+      return;
+  }
+}
+
 TEST(Ticking, MatrixRandomSequences) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     Random random(seed);
