@@ -3,7 +3,8 @@
 
 Suites: GoogleTest programs (build/<preset>/unit-tests.txt lists them), lit
 (test/), end to end (test/e2e/test_*.py, unittest). `--sanitizer-preset` runs
-that preset's GoogleTest programs too. The last line is "N passed, N failed".
+that preset's GoogleTest programs too, `--thread-preset` those in which host threads
+take part. The last line is "N passed, N failed".
 """
 
 import argparse
@@ -69,6 +70,15 @@ def run_unit_tests(totals, preset, suffix):
         run_gtest(totals, preset, name, name + suffix)
 
 
+# Programs in which host threads take part: what ThreadSanitizer has to look at.
+THREADED = ["conformance-tests"]
+
+
+def run_threaded_tests(totals, preset):
+    for name in THREADED:
+        run_gtest(totals, preset, name, f"{name} ({preset})")
+
+
 def run_lit(totals, preset):
     with tempfile.TemporaryDirectory() as tmp:
         report = pathlib.Path(tmp) / "lit.json"
@@ -116,10 +126,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--preset", default="release")
     parser.add_argument("--sanitizer-preset")
-    parser.add_argument("--only", choices=["unit", "lit", "e2e", "sanitizer"], action="append",
+    parser.add_argument("--thread-preset")
+    parser.add_argument("--only", choices=["unit", "lit", "e2e", "sanitizer", "threads"], action="append",
                         help="run only this part; may be repeated")
     args = parser.parse_args()
-    parts = args.only or ["unit", "lit", "e2e", "sanitizer"]
+    parts = args.only or ["unit", "lit", "e2e", "sanitizer", "threads"]
     totals = Totals()
     if "unit" in parts:
         run_unit_tests(totals, args.preset, "")
@@ -129,6 +140,8 @@ def main():
         run_end_to_end(totals, args.preset)
     if "sanitizer" in parts and args.sanitizer_preset:
         run_unit_tests(totals, args.sanitizer_preset, f" ({args.sanitizer_preset})")
+    if "threads" in parts and args.thread_preset:
+        run_threaded_tests(totals, args.thread_preset)
     print(f"{totals.passed} passed, {totals.failed} failed")
     return 1 if totals.failed else 0
 

@@ -26,9 +26,28 @@ Status BufferState::takeAway() {
   Hardware::Lock lock = hardware.lock();
   uint64_t bytes = std::exchange(mappedBytes, 0);
   space->buffers.erase(address);
-  TESSERA_RETURN_IF_ERROR(space->tables->unmap(address, bytes));
-  hardware.releasePhysical(physicalSpace, physical, bytes);
-  return Status::success();
+  if (hardware.races)
+    hardware.races->forget(physicalSpace, physical, physical + bytes);
+  auto giveBack = [tables = space->tables.get(), address = address, bytes,
+                   where = physicalSpace, at = physical, &hardware] {
+    TESSERA_RETURN_IF_ERROR(tables->unmap(address, bytes));
+    hardware.releasePhysical(where, at, bytes);
+    return Status::success();
+  };
+  // A lost device's tables can be changed once it is back.
+  Status given = giveBack();
+  if (given.code() == StatusCode::DeviceLost)
+    hardware.afterReset.push_back(
+        [space = space, giveBack] { (void)giveBack(); });
+  return given;
+}
+
+void BufferState::noteHostAccess(std::string_view what, uint64_t offset,
+                                 uint64_t bytes, bool writes) const {
+  if (RaceDetector *races = space->hardware->races.get())
+    races->hostAccess(fmt::format("{} of buffer '{}'", what, label),
+                      {physicalSpace, physical + offset,
+                       physical + offset + bytes, writes, label, physical});
 }
 
 Status BufferState::checkUsable() const {
@@ -52,6 +71,7 @@ Status BufferState::write(uint64_t offset, std::span<const std::byte> data) {
   TESSERA_RETURN_IF_ERROR(checkRange(offset, data.size()));
   Hardware::Lock lock = space->hardware->lock();
   TESSERA_RETURN_IF_ERROR(checkUsable());
+  noteHostAccess("write", offset, data.size(), true);
   return space->hardware->driver->writeMemory(physicalSpace, physical + offset,
                                               data);
 }
@@ -60,6 +80,7 @@ Status BufferState::read(uint64_t offset, std::span<std::byte> data) {
   TESSERA_RETURN_IF_ERROR(checkRange(offset, data.size()));
   Hardware::Lock lock = space->hardware->lock();
   TESSERA_RETURN_IF_ERROR(checkUsable());
+  noteHostAccess("read", offset, data.size(), false);
   return space->hardware->driver->readMemory(physicalSpace, physical + offset,
                                              data);
 }

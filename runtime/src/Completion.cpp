@@ -7,6 +7,7 @@
 
 #include "QueueState.h"
 #include "tessera/ISA/Mmio.h"
+#include "tessera/Support/Mutant.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -31,6 +32,7 @@ void QueueState::release(Submission &work) {
 
 void QueueState::complete(Submission &work) {
   work.stage = Stage::Completing;
+  noteCompletion(work);
   release(work);
   work.stage = Stage::Done;
   ++hardware->operationsCompleted;
@@ -41,7 +43,10 @@ void QueueState::cancel(Submission &work, const Status &why) {
     --pending;
     --hardware->pendingOperations;
     pendingPackets -= work.images.size();
+  } else {
+    workUnknown = true; // It may have run in part.
   }
+  noteCancellation(work, work.stage == Stage::Cancelling);
   work.stage = Stage::Cancelling;
   for (const Point &signal : work.signals)
     signal.semaphore->fail(why);
@@ -144,7 +149,9 @@ Status QueueState::update() {
         fmt::format("queue '{}': the device reports {} packets done of {} "
                     "published",
                     label, done - firstIndex, ring->published() - firstIndex));
-  while (!published.empty() && before(published.front()->last, done)) {
+  while (!published.empty() &&
+         before(published.front()->last,
+                done + TESSERA_MUTANT("completed-one-early"))) {
     complete(*published.front());
     published.pop_front();
   }
@@ -229,6 +236,7 @@ Status QueueState::recordFault() {
                          "{:#x}",
                          label, index - firstIndex, name, where,
                          mmio::faultCauseName(cause), address));
+  noteFault(culprit, cause, index, command, core, pc, address);
   // What has started finishes, and keeps its memory until then; nothing else
   // will start.
   if (culprit) {

@@ -9,6 +9,7 @@
 #include "Hardware.h"
 #include "QueueState.h"
 #include "tessera/ISA/Mmio.h"
+#include "tessera/Support/Mutant.h"
 #include <cassert>
 #include <fmt/format.h>
 
@@ -84,6 +85,63 @@ MemoryStatistics Device::memoryStatistics(isa::PhysicalSpace space) const {
   result.allocations = allocator.allocations();
   result.failures = allocator.failures();
   return result;
+}
+
+Status Device::reset() {
+  if (!state)
+    return Status(StatusCode::FailedPrecondition, "device: empty handle");
+  Hardware &hardware = *state->hardware;
+  Hardware::Lock lock = hardware.lock();
+  if (!hardware.closed.ok())
+    return Status(StatusCode::FailedPrecondition, hardware.closed.message());
+  TESSERA_RETURN_IF_ERROR(hardware.driver->mmioWrite(isa::mmio::reset, 1));
+  if (!TESSERA_MUTANT("reset-keeps-semaphores"))
+    ++hardware.generation;
+  for (QueueState *queue : hardware.queues) {
+    Status gone(StatusCode::DeviceLost,
+                fmt::format("queue '{}' was made before the device's reset",
+                            queue->label));
+    queue->cancelAll(gone);
+    queue->failure = gone;
+    queue->stopping = false;
+    queue->openReservations = 0;
+    if (queue->slot)
+      TESSERA_RETURN_IF_ERROR(queue->detach());
+  }
+  state->abandoned.clear();
+  for (auto &action : std::exchange(hardware.afterReset, {}))
+    action();
+  hardware.faults.clear();
+  hardware.hostSignalled.notify_all();
+  return Status::success();
+}
+
+std::vector<FaultReport> Device::faults() const {
+  Hardware::Lock lock = state->hardware->lock();
+  return state->hardware->faults;
+}
+
+void Device::detectRaces() {
+  Hardware::Lock lock = state->hardware->lock();
+  if (!state->hardware->races)
+    state->hardware->races = std::make_unique<RaceDetector>();
+}
+
+std::vector<RaceReport> Device::races() const {
+  Hardware::Lock lock = state->hardware->lock();
+  // What has completed counts.
+  (void)state->hardware->update();
+  return state->hardware->races ? state->hardware->races->reports()
+                                : std::vector<RaceReport>();
+}
+
+Status Device::checkWork() const {
+  Hardware::Lock lock = state->hardware->lock();
+  TESSERA_RETURN_IF_ERROR(state->hardware->update());
+  for (const QueueState *queue : state->hardware->queues)
+    if (queue->inFlight.empty())
+      TESSERA_RETURN_IF_ERROR(queue->checkWork());
+  return Status::success();
 }
 
 DeviceStatistics Device::statistics() const {

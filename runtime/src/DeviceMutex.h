@@ -37,6 +37,10 @@ public:
     }
   }
 
+  bool heldByThisThread() const {
+    return owner.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+
   /// Unlocks whatever the depth, which it returns.
   unsigned releaseAll() {
     unsigned held = std::exchange(depth, 0);

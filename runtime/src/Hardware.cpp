@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Hardware.h"
+#include "HostScheduler.h"
 #include "QueueState.h"
 #include "tessera/ISA/Mmio.h"
+#include "tessera/Support/Mutant.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -47,12 +49,26 @@ Hardware::Hardware(std::unique_ptr<driver::Driver> d, std::string label)
         0, driver->memorySize(static_cast<isa::PhysicalSpace>(i)));
 }
 
+Hardware::~Hardware() = default;
+
+Hardware::Lock Hardware::lock() {
+  // Another virtual thread may come first here.
+  if (scheduler && !mutex.heldByThisThread())
+    scheduler->point();
+  return Lock(mutex);
+}
+
 Result<uint64_t> Hardware::allocatePhysical(isa::PhysicalSpace space,
                                             uint64_t bytes, uint64_t alignment,
                                             std::string_view what) {
   RangeAllocator &allocator = physical[static_cast<unsigned>(space)];
-  if (std::optional<uint64_t> address = allocator.allocate(bytes, alignment))
-    return *address;
+  if (std::optional<uint64_t> address = allocator.allocate(bytes, alignment)) {
+    Status claimed = driver->claim(space, *address, bytes);
+    if (claimed.ok())
+      return *address;
+    allocator.release(*address, bytes);
+    return claimed.withContext(fmt::format("{} '{}'", label, what));
+  }
   return Status(
       StatusCode::OutOfMemory,
       fmt::format("{} '{}': {} bytes of {} asked for, {} free, largest "
@@ -63,6 +79,7 @@ Result<uint64_t> Hardware::allocatePhysical(isa::PhysicalSpace space,
 
 void Hardware::releasePhysical(isa::PhysicalSpace space, uint64_t address,
                                uint64_t bytes) {
+  driver->release(space, address, bytes);
   physical[static_cast<unsigned>(space)].release(address, bytes);
 }
 
@@ -135,10 +152,35 @@ driver::Progress Hardware::step(driver::Time until) {
 bool Hardware::reached(Deadline deadline) const {
   if (deadline.isHost())
     return Deadline::HostClock::now() >= deadline.host();
-  return driver->now() >= deadline.time();
+  return driver->now() >= deadline.time() + TESSERA_MUTANT("deadline-late");
 }
 
 Result<driver::Progress> Hardware::run(Deadline deadline) {
+  return scheduler && scheduler->isMember() ? runVirtual(deadline)
+                                            : runDevice(deadline);
+}
+
+Result<driver::Progress> Hardware::runVirtual(Deadline deadline) {
+  // Time passes when no thread can go on.
+  unsigned depth = mutex.releaseAll();
+  bool othersWent = scheduler->block(deadline.time());
+  mutex.acquire(depth);
+  if (othersWent)
+    return driver::Progress::Interrupted;
+  TESSERA_ASSIGN_OR_RETURN(
+      driver::Progress progress,
+      runDevice(Deadline::at(
+          std::min(deadline.time(), scheduler->earliestDeadline()))));
+  if (progress != driver::Progress::Quiescent)
+    scheduler->wakeAll();
+  return progress;
+}
+
+Status Hardware::alive() const {
+  return driver->mmioRead(isa::mmio::deviceId).status();
+}
+
+Result<driver::Progress> Hardware::runDevice(Deadline deadline) {
   // How far the device goes before the host's clock is looked at again.
   constexpr uint64_t hostStepCycles = 20'000;
   driver::Time until = deadline.time();
@@ -149,10 +191,26 @@ Result<driver::Progress> Hardware::run(Deadline deadline) {
     TESSERA_RETURN_IF_ERROR(drain());
   else
     TESSERA_RETURN_IF_ERROR(update());
+  seenTime = driver->now();
+  if (progress == driver::Progress::Quiescent)
+    TESSERA_RETURN_IF_ERROR(alive());
   TESSERA_ASSIGN_OR_RETURN(bool changed, service());
+  if (progress == driver::Progress::Quiescent && !changed) {
+    TESSERA_ASSIGN_OR_RETURN(changed, ringAgain());
+  }
   if (progress == driver::Progress::Quiescent && changed)
     return driver::Progress::Interrupted;
   return progress;
+}
+
+Result<bool> Hardware::ringAgain() {
+  bool again = false;
+  for (QueueState *queue : slots)
+    if (queue) {
+      TESSERA_ASSIGN_OR_RETURN(bool rung, queue->ringAgain());
+      again |= rung;
+    }
+  return again;
 }
 
 Result<bool> Hardware::service() {
@@ -181,17 +239,30 @@ Result<bool> Hardware::service() {
   return any;
 }
 
-void Hardware::waitForHost(Deadline deadline) {
+Status Hardware::waitForHost(Deadline deadline) {
+  if (scheduler && scheduler->isMember()) {
+    unsigned depth = mutex.releaseAll();
+    bool othersWent = scheduler->blockForHost();
+    mutex.acquire(depth);
+    if (othersWent)
+      return Status::success();
+    return Status(StatusCode::Deadlock,
+                  "deadlock: every virtual thread waits for another");
+  }
   struct Release {
     Hardware &hardware;
     unsigned depth = 0;
     void unlock() { depth = hardware.mutex.releaseAll(); }
     void lock() { hardware.mutex.acquire(depth); }
   } release{*this};
+  // A device that gets lost wakes nobody up: the callers look again now and
+  // then, which also covers a signal that comes just as the time is over.
+  constexpr auto lookAgain = std::chrono::milliseconds(20);
+  auto until = Deadline::HostClock::now() + lookAgain;
   if (deadline.isHost())
-    hostSignalled.wait_until(release, deadline.host());
-  else
-    hostSignalled.wait(release);
+    until = std::min(until, deadline.host());
+  hostSignalled.wait_until(release, until);
+  return alive();
 }
 
 Status Hardware::mayWait(std::string_view who) const {

@@ -27,11 +27,13 @@
 
 #include "DeviceMutex.h"
 #include "NotificationRing.h"
+#include "RaceDetector.h"
 #include "RangeAllocator.h"
 #include "tessera/driver/Driver.h"
 #include "tessera/runtime/Deadline.h"
 #include <array>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,6 +42,7 @@
 namespace tessera::runtime {
 
 struct BufferState;
+class HostScheduler;
 struct QueueState;
 struct SemaphoreState;
 
@@ -62,6 +65,7 @@ private:
 
 struct Hardware {
   Hardware(std::unique_ptr<driver::Driver> driver, std::string label);
+  ~Hardware();
 
   std::unique_ptr<driver::Driver> driver;
   std::string label;
@@ -72,11 +76,11 @@ struct Hardware {
 
   std::array<RangeAllocator, numPhysicalSpaces> physical;
   SlotAllocator semaphoreSlots;
+  uint64_t semaphoresMade = 0;
   /// Live queues in order of creation; each registers and removes itself.
   std::vector<QueueState *> queues;
   /// Who holds each of the device's queue slots.
   std::vector<QueueState *> slots;
-  uint64_t semaphoresMade = 0;
   uint64_t failuresSeen = 0, failuresKnown = 0; ///< Of semaphores.
   /// Operations carry frontiers from when the first pool was made.
   bool tracksOrder = false;
@@ -88,8 +92,27 @@ struct Hardware {
   /// Why nothing more is possible, once the device is closed.
   Status closed;
 
+  /// Counts resets of the device: what was made before one is gone.
+  uint64_t generation = 0;
+  /// To be done at the next reset: memory that a lost device would not give up.
+  std::vector<std::function<void()>> afterReset;
+  /// Device time when the device last stopped: for events that are not worth a
+  /// question.
+  driver::Time seenTime = 0;
+  std::vector<FaultReport> faults;
+  /// Threads in a wait.
+  struct HostWait {
+    const SemaphoreState *semaphore;
+    uint64_t value;
+  };
+  std::vector<HostWait> hostWaits;
+  /// Present while races are looked for.
+  std::unique_ptr<RaceDetector> races;
+  /// Present while virtual threads run.
+  HostScheduler *scheduler = nullptr;
+
   using Lock = std::unique_lock<DeviceMutex>;
-  Lock lock() { return Lock(mutex); }
+  Lock lock();
 
   /// OutOfMemory names `what`, the space and the bytes.
   Result<uint64_t> allocatePhysical(isa::PhysicalSpace space, uint64_t bytes,
@@ -109,9 +132,13 @@ struct Hardware {
   /// Only lets the device run, and takes what it tells.
   driver::Progress step(driver::Time until);
   bool reached(Deadline deadline) const;
-  /// Gives the lock up until the host signals or submits something, or, for a
-  /// deadline of the host, until then.
-  void waitForHost(Deadline deadline);
+  /// Gives the lock up until the host signals or submits something, the
+  /// deadline, if it is the host's, or for a while: the caller looks again.
+  /// Deadlock if only virtual threads could help and all of them wait;
+  /// DeviceLost.
+  Status waitForHost(Deadline deadline);
+  /// DeviceLost if the device does not answer.
+  Status alive() const;
 
   /// FailedPrecondition in a thread that runs a host call: device time passes
   /// only outside; Cancelled once the device is closed.
@@ -129,9 +156,14 @@ struct Hardware {
   Result<bool> giveSlot(QueueState &queue);
 
 private:
+  Result<driver::Progress> runDevice(Deadline deadline);
+  Result<driver::Progress> runVirtual(Deadline deadline);
   Status drain();
   Status retractHopeless();
   Status unmapUnused();
+  /// Doorbells that got lost: an idle device has unread packets. True if there
+  /// were any.
+  Result<bool> ringAgain();
 };
 
 /// Owner of the hardware on behalf of the user's handles: it also keeps the

@@ -379,7 +379,7 @@ Result<PoolAllocation> MemoryPool::allocate(const Queue &queue, uint64_t bytes,
       continue;
     if (!deadline.isInfinite() && !deadline.isHost())
       return refused;
-    hardware.waitForHost(deadline);
+    TESSERA_RETURN_IF_ERROR(hardware.waitForHost(deadline));
   }
 
   TESSERA_ASSIGN_OR_RETURN(auto block, pool.take(choice, size, operation));

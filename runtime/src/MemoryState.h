@@ -52,6 +52,8 @@ struct BufferState {
   Status checkUsable() const;
   Status write(uint64_t offset, std::span<const std::byte> data);
   Status read(uint64_t offset, std::span<std::byte> data);
+  void noteHostAccess(std::string_view what, uint64_t offset, uint64_t bytes,
+                      bool writes) const;
   /// InvalidArgument unless [offset, offset + bytes) lies within the buffer.
   Status checkRange(uint64_t offset, uint64_t bytes) const;
 };

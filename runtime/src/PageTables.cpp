@@ -76,10 +76,12 @@ PageTables::Page PageTables::find(uint64_t address) const {
 }
 
 Status PageTables::setEntry(Table &table, unsigned index, uint64_t entry) {
-  table.entries[index] = entry;
-  return hardware.driver->writeMemory(
+  // What the device does not take has not changed here either.
+  TESSERA_RETURN_IF_ERROR(hardware.driver->writeMemory(
       PhysicalSpace::Dram, table.physical + 8 * index,
-      std::as_bytes(std::span(&table.entries[index], 1)));
+      std::as_bytes(std::span(&entry, 1))));
+  table.entries[index] = entry;
+  return Status::success();
 }
 
 Status PageTables::setLeaf(uint64_t address, unsigned level, uint64_t entry) {

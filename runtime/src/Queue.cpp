@@ -77,8 +77,11 @@ Status Queue::waitIdle(Deadline deadline) const {
       return queue.failure;
     if (!queue.lost.ok() && idle)
       return std::exchange(queue.lost, Status::success());
-    if (idle)
-      return Status::success();
+    if (idle) {
+      if (hardware.races)
+        hardware.races->hostSeesIdle(queue.raceNumber());
+      return queue.checkWork();
+    }
     std::string context = fmt::format(
         "queue '{}': {} operations in flight, oldest '{}'", queue.label,
         queue.inFlight.size(), queue.inFlight.front().label);
@@ -89,7 +92,7 @@ Status Queue::waitIdle(Deadline deadline) const {
       return verdict.status.withContext(context);
     if (!deadline.isInfinite() && !deadline.isHost())
       return Status(StatusCode::DeadlineExceeded, context);
-    hardware.waitForHost(deadline);
+    TESSERA_RETURN_IF_ERROR(hardware.waitForHost(deadline));
   }
 }
 

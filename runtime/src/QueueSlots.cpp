@@ -39,10 +39,15 @@ Status QueueState::attach(uint32_t toSlot) {
       slot.reset();
       return written;
     }
+  TESSERA_ASSIGN_OR_RETURN(slotBase, slotCounters());
   return Status::success();
 }
 
 Status QueueState::detach() {
+  if (Result<EngineWork> now = slotCounters()) {
+    done.copiedBytes += now->copiedBytes - slotBase.copiedBytes;
+    done.coresRun += now->coresRun - slotBase.coresRun;
+  }
   Status written = writeRegister(mmio::queueEnable, 0);
   hardware->slots[*slot] = nullptr;
   slot.reset();

@@ -8,6 +8,7 @@
 #include "QueueState.h"
 #include "DeadlockProof.h"
 #include "tessera/ISA/Mmio.h"
+#include "tessera/Support/Mutant.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -24,7 +25,9 @@ Status QueueState::writeRegister(uint64_t offset, uint64_t value) const {
       mmio::queueBase + *slot * mmio::queueStride + offset, value);
 }
 Status QueueState::ringDoorbell() const {
-  return writeRegister(mmio::queueDoorbell, ring->published() - 1);
+  return writeRegister(mmio::queueDoorbell,
+                       ring->published() - 1 -
+                           TESSERA_MUTANT("doorbell-one-short"));
 }
 Status QueueState::askForCompletion() const {
   // Nothing in the ring: something else must happen first.
@@ -42,6 +45,26 @@ QueueState::~QueueState() {
       signal.semaphore->removeProducer(signal.value);
   if (slot)
     (void)detach();
+}
+
+Result<bool> QueueState::ringAgain() {
+  if (TESSERA_MUTANT("lost-doorbell-stays-lost"))
+    return false;
+  if (!failure.ok() || published.empty() || openReservations)
+    return false;
+  TESSERA_ASSIGN_OR_RETURN(uint64_t read, readRegister(mmio::queueRead));
+  if (int64_t(ring->published() - read) <= 0) // Indices wrap around.
+    return false;
+  if (read != unreadIndex) {
+    unreadIndex = read;
+    ringsAgain = 0;
+  }
+  // A full window of parked packets is not read on by ringing.
+  if (ringsAgain == maxRingsAgain)
+    return false;
+  ++ringsAgain;
+  TESSERA_RETURN_IF_ERROR(ringDoorbell());
+  return true;
 }
 
 uint64_t QueueState::room() const {
@@ -76,14 +99,13 @@ Status QueueState::makeRoom(uint64_t packets, const Operation &operation) {
   Verdict verdict = judge(*this);
   if (verdict.kind != Verdict::Kind::HostMaySignal)
     return verdict.status.withContext("the ring is full and stays so");
-  hardware->waitForHost(Deadline::infinite());
-  return Status::success();
+  return hardware->waitForHost(Deadline::infinite());
 }
 
 Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
   if (!hardware->closed.ok())
     return Status(StatusCode::FailedPrecondition, hardware->closed.message());
-  if (!failure.ok())
+  if (!failure.ok() && !TESSERA_MUTANT("stopped-queue-takes-work"))
     return Status(StatusCode::FailedPrecondition,
                   "the queue has stopped: " + failure.message());
   TESSERA_RETURN_IF_ERROR(checkPoints(operation));
@@ -129,7 +151,10 @@ Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
         operation.packet.body);
     // A barrier packet holds a value of 32 bits only.
     if (fits && !std::holds_alternative<BarrierPacket>(operation.packet.body)) {
-      operation.packet.flags = prepared.barrier ? packetBarrier : 0;
+      operation.packet.flags =
+          prepared.barrier && !TESSERA_MUTANT("barrier-flag-forgotten")
+              ? packetBarrier
+              : 0;
       operation.packet.id = nextId;
       prepared.image = encode(operation.packet);
       return prepared;
@@ -199,7 +224,7 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   work.signals = std::move(operation.signals);
   work.anyWait = operation.anyWait;
   work.barrier = prepared.barrier;
-  work.commands = std::move(operation.commands);
+  work.commands = operation.commands;
   work.keepAlive = std::move(operation.keepAlive);
   work.gates = std::move(prepared.gates);
   work.hostCall = std::move(operation.hostCall);
@@ -217,6 +242,8 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   nextId += uint32_t(packets);
   barrierPending = operation.isBarrierOperation;
   ++hardware->operationsAccepted;
+  work.work = workOf(operation);
+  noteSubmission(work, operation);
 
   std::span<const PacketImage> images = prepared.images;
   if (images.empty())
@@ -338,6 +365,8 @@ void QueueState::enter(Submission &work, std::span<const PacketImage> images) {
   work.stage = Stage::Armed;
   // In flight before the device can see it.
   published.push_back(&work);
+  if (TESSERA_MUTANT("freed-at-submit"))
+    work.keepAlive.clear();
   ring->publish(images);
 }
 

@@ -23,6 +23,7 @@
 #ifndef TESSERA_RUNTIME_SRC_QUEUESTATE_H
 #define TESSERA_RUNTIME_SRC_QUEUESTATE_H
 
+#include "FlightRecorder.h"
 #include "MemoryState.h"
 #include "Submission.h"
 #include <deque>
@@ -76,6 +77,14 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   };
   std::vector<Gate> gates;
 
+  FlightRecorder flight;
+  /// What its completed operations ask of the engines, and what the engines of
+  /// the slots that it has left say that they did.
+  EngineWork expected, done;
+  EngineWork slotBase; ///< The slot's counters when it took the slot.
+  /// Operations that may have run in part: the engines' counts say nothing.
+  bool workUnknown = false;
+
   /// Packets that it takes at once, and how many more it takes now.
   uint64_t capacity() const { return ring->capacity(); }
   uint64_t room() const;
@@ -124,6 +133,25 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   Status writeRegister(uint64_t offset, uint64_t value) const;
   /// The doorbell for all that is published.
   Status ringDoorbell() const;
+
+  /// Rings the doorbell once more if the idle device has not read all that is
+  /// published; false once that does not help.
+  Result<bool> ringAgain();
+
+  // Diagnosis (Bookkeeping.cpp).
+  EngineWork workOf(const Operation &operation) const;
+  void noteSubmission(Submission &work, const Operation &operation);
+  void noteCompletion(Submission &work);
+  void noteCancellation(Submission &work, bool faulted);
+  void noteFault(const Submission *culprit, isa::mmio::FaultCause cause,
+                 uint64_t index, uint32_t command, uint64_t core, uint64_t pc,
+                 uint64_t address);
+  uint32_t raceNumber();
+  /// Internal if operations were reported complete for which the engines did
+  /// less, or more, than they ask for. Only of an idle queue.
+  Status checkWork() const;
+  Result<EngineWork> slotCounters() const;
+  QueueDump dump() const;
 
   // Slots (QueueSlots.cpp).
   Status attach(uint32_t toSlot);
@@ -174,6 +202,11 @@ public:
   Status retract();
 
 private:
+  /// How often the doorbell was rung again since the device read on.
+  uint64_t unreadIndex = 0;
+  unsigned ringsAgain = 0;
+  static constexpr unsigned maxRingsAgain = 16;
+  std::optional<uint32_t> raceQueue;
 };
 
 /// What Queue handles share: its end is the end of the user's interest.

@@ -40,7 +40,7 @@ Ring::~Ring() {
                             uint64_t(numSlots) * isa::packetBytes);
 }
 
-uint8_t *Ring::slot(uint64_t index) {
+uint8_t *Ring::slot(uint64_t index) const {
   return reinterpret_cast<uint8_t *>(base) +
          (index & (numSlots - 1)) * isa::packetBytes;
 }
@@ -69,10 +69,12 @@ void Ring::publishAt(uint64_t index, const PacketImage &packet) {
   storeHeader(index, packet[0]);
 }
 
-PacketImage Ring::image(uint64_t index) {
-  PacketImage packet;
-  std::memcpy(packet.data(), slot(index), isa::packetBytes);
-  return packet;
+PacketImage Ring::image(uint64_t index) const {
+  PacketImage image;
+  image[0] =
+      std::atomic_ref<uint8_t>(*slot(index)).load(std::memory_order_acquire);
+  std::memcpy(image.data() + 1, slot(index) + 1, isa::packetBytes - 1);
+  return image;
 }
 
 void Ring::retire(uint64_t completed) {

@@ -46,15 +46,15 @@ public:
   uint64_t reserve(uint64_t packets);
   /// Publishes a reserved slot, once.
   void publishAt(uint64_t index, const PacketImage &packet);
-  /// What was published in a slot that has not been retired.
-  PacketImage image(uint64_t index);
+  /// The packet at an index, as the device sees it.
+  PacketImage image(uint64_t index) const;
   /// Marks the slots of packets below `completed` Invalid.
   void retire(uint64_t completed);
 
 private:
   Ring(std::shared_ptr<Hardware> hardware, uint64_t offset, uint32_t slots,
        uint64_t firstIndex);
-  uint8_t *slot(uint64_t index);
+  uint8_t *slot(uint64_t index) const;
   void storeHeader(uint64_t index, uint8_t type);
 
   std::shared_ptr<Hardware> hardware;

@@ -9,6 +9,7 @@
 #include "DeadlockProof.h"
 #include "SemaphoreState.h"
 #include "tessera/ISA/Mmio.h"
+#include "tessera/Support/Mutant.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -24,6 +25,11 @@ SemaphoreState::~SemaphoreState() {
 }
 
 Result<uint64_t> SemaphoreState::value() const {
+  if (generation != hardware->generation)
+    return Status(StatusCode::DeviceLost,
+                  fmt::format("semaphore '{}' was made before the device's "
+                              "reset",
+                              label));
   return hardware->driver->mmioRead(registerOf(index));
 }
 
@@ -52,7 +58,7 @@ void SemaphoreState::removeProducer(uint64_t value) {
 }
 
 void SemaphoreState::fail(const Status &status) {
-  if (!failure.ok())
+  if (!failure.ok() || TESSERA_MUTANT("failure-not-passed-on"))
     return;
   failure = status;
   ++hardware->failuresSeen;
@@ -72,6 +78,7 @@ makeSemaphore(const std::shared_ptr<Hardware> &hardware, std::string label) {
   state->index = *index;
   state->serial = ++hardware->semaphoresMade;
   state->label = std::move(label);
+  state->generation = hardware->generation;
   // The index may have had an earlier life. The write takes its time to arrive.
   TESSERA_ASSIGN_OR_RETURN(uint64_t old, state->value());
   if (old) {
@@ -95,10 +102,29 @@ Status waitForSemaphore(SemaphoreState &semaphore, uint64_t value,
   Hardware &hardware = *semaphore.hardware;
   TESSERA_RETURN_IF_ERROR(hardware.update());
   TESSERA_RETURN_IF_ERROR(hardware.service().status());
+  // While it waits a dump shows it.
+  struct Listed {
+    Hardware &hardware;
+    const SemaphoreState *semaphore;
+    uint64_t value;
+    Listed(Hardware &hardware, const SemaphoreState *semaphore, uint64_t value)
+        : hardware(hardware), semaphore(semaphore), value(value) {
+      hardware.hostWaits.push_back({semaphore, value});
+    }
+    ~Listed() {
+      auto at = std::ranges::find_if(hardware.hostWaits, [&](const auto &wait) {
+        return wait.semaphore == semaphore && wait.value == value;
+      });
+      hardware.hostWaits.erase(at);
+    }
+  } listed(hardware, &semaphore, value);
   while (true) {
     TESSERA_ASSIGN_OR_RETURN(bool reached, semaphore.reached(value));
-    if (reached)
+    if (reached) {
+      if (hardware.races)
+        hardware.races->hostSees(racePoint(semaphore, value));
       return Status::success();
+    }
     if (!semaphore.failure.ok())
       return semaphore.failure.withContext(
           fmt::format("wait for semaphore '{}' >= {}", semaphore.label, value));
@@ -120,11 +146,13 @@ Status waitForSemaphore(SemaphoreState &semaphore, uint64_t value,
     if (reached || !semaphore.failure.ok())
       continue;
     Verdict verdict = judge(semaphore, value);
+    if (TESSERA_MUTANT("deadlock-not-proved"))
+      return late();
     if (verdict.kind != Verdict::Kind::HostMaySignal)
       return verdict.status;
     if (!deadline.isInfinite() && !deadline.isHost())
       return late();
-    hardware.waitForHost(deadline);
+    TESSERA_RETURN_IF_ERROR(hardware.waitForHost(deadline));
     TESSERA_RETURN_IF_ERROR(hardware.update());
   }
 }
@@ -141,6 +169,8 @@ Status signalFromHost(SemaphoreState &semaphore, uint64_t value) {
   TESSERA_RETURN_IF_ERROR(
       hardware.driver->mmioWrite(registerOf(semaphore.index), value));
   semaphore.hostSignalled = value;
+  if (hardware.races)
+    hardware.races->hostSignals(racePoint(semaphore, value));
   TESSERA_RETURN_IF_ERROR(hardware.service().status());
   hardware.hostSignalled.notify_all();
   return Status::success();

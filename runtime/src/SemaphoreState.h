@@ -19,8 +19,9 @@ struct SemaphoreState {
   ~SemaphoreState();
 
   std::shared_ptr<Hardware> hardware;
-  uint64_t serial = 0; ///< Unique in the device's life.
-  uint32_t index = 0;  ///< In the device's table.
+  uint64_t serial = 0;     ///< Unique in the device's life.
+  uint32_t index = 0;      ///< In the device's table.
+  uint64_t generation = 0; ///< Of the hardware, when it was made.
   std::string label;
   bool hostMaySignal = false;
   bool isDeallocations = false; ///< Of a queue: frontiers name only these.
@@ -49,6 +50,8 @@ struct SemaphoreState {
 private:
   mutable uint64_t seen = 0; ///< The largest value read; it only grows.
 };
+
+RaceDetector::Point racePoint(const SemaphoreState &semaphore, uint64_t value);
 
 /// With index, label and value 0.
 Result<std::shared_ptr<SemaphoreState>>

@@ -64,6 +64,11 @@ struct Operation {
 };
 
 /// One operation in flight: a run of consecutive packets.
+/// What the device's engines must have done for an operation.
+struct EngineWork {
+  uint64_t copiedBytes = 0, coresRun = 0;
+};
+
 struct Submission {
   Stage stage = Stage::Pending;
   /// Packet indices; until they are published, those it would have in order.
@@ -81,6 +86,8 @@ struct Submission {
   std::function<Status()> hostCall;
   /// What has been reached before it starts; kept while pools are in use.
   std::unique_ptr<Frontier> before;
+  EngineWork work;
+  RaceDetector::NodePointer raceNode; ///< While races are looked for.
 
   bool inFlight() const { return stage != Stage::Done; }
 };

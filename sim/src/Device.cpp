@@ -18,7 +18,7 @@ namespace tessera::sim {
 namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
-static constexpr uint64_t snapshotMagic = 0x0350'414e'5352'5354;
+static constexpr uint64_t snapshotMagic = 0x0450'414e'5352'5354;
 static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1)
                                                          << 32; // "TSR", ISA 1
 
@@ -37,6 +37,8 @@ struct Device::Impl {
       pointers.push_back(cores.back().get());
     }
     cp.attach(std::move(pointers));
+    if (options.explore)
+      events.permute(options.seed);
     if (options.checks.any()) {
       checker.emplace(services, options.checks);
       services.checker = &*checker;
@@ -63,6 +65,7 @@ struct Device::Impl {
     out.write(uint8_t(options.timingOnly));
     out.write(uint8_t(options.profile));
     out.write(options.seed);
+    out.write(uint8_t(options.explore));
     out.write(options.hostMemoryBytes);
   }
 
@@ -176,6 +179,10 @@ std::vector<DeviceInterrupt> Device::takeInterrupts() {
   return std::exchange(impl->cp.interrupts, {});
 }
 
+Status Device::stall(StallableUnit unit, uint32_t queue, uint64_t cycles) {
+  return impl->cp.stall(unit, queue, cycles);
+}
+
 //===----------------------------------------------------------------------===//
 // Snapshots
 //===----------------------------------------------------------------------===//
@@ -272,6 +279,15 @@ std::vector<std::string> Device::explainWaits() const {
   impl->cp.explainWaits(lines);
   for (const auto &core : impl->cores)
     core->explainWaits(lines);
+  return lines;
+}
+
+std::vector<std::string> Device::wayPoints() const {
+  std::vector<std::string> lines;
+  for (const auto &core : impl->cores)
+    core->wayPoints(lines);
+  for (std::string &line : explainWaits())
+    lines.push_back(std::move(line));
   return lines;
 }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConformanceFixture.h"
+#include "TestKernels.h"
+#include "tessera/driver/FaultDriver.h"
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -80,6 +82,47 @@ TEST_P(FaultConformance, head_fault_abort_rest) {
   // What depends on the failed work elsewhere fails too.
   Queue other = queue("other");
   EXPECT_ERROR(other.fill(a, 9, {.wait = {{s[1], 1}}}), PageFault, "'S1'");
+  // One report, of the first fault.
+  ASSERT_EQ(device.faults().size(), 1u);
+  FaultReport report = device.faults().front();
+  EXPECT_EQ(report.cause, isa::mmio::FaultCause::ProtectionFault);
+  EXPECT_EQ(report.queue, "Q");
+  EXPECT_EQ(report.packet, 1u);
+  EXPECT_EQ(report.operation, "op1");
+  EXPECT_EQ(report.unit, "copy engine");
+  EXPECT_EQ(report.address, readOnly->address());
+  EXPECT_EQ(report.count, 1u);
+  // Reset, the queue takes work again.
+  ASSERT_OK(q.reset());
+  ASSERT_OK(q.fill(a, 77));
+  ASSERT_OK(q.waitIdle());
+  EXPECT_TRUE(allAre(contents(a), 77));
+}
+
+// Two faults under way at once: the first one is the queue's.
+TEST_P(FaultConformance, first_fault_wins) {
+  Queue q = queue("Q");
+  Buffer a = buffer(64);
+  Semaphore s = semaphore("S"), t = semaphore("T");
+  BufferOptions options;
+  options.access.write = false;
+  Result<Buffer> readOnly = space.allocate(64, options);
+  ASSERT_OK(readOnly.status());
+  ASSERT_OK(q.fill(*readOnly, 1, {.signal = {{s, 1}}, .label = "first"}));
+  ASSERT_OK(
+      q.fill({*readOnly, 32, 32}, 2, {.signal = {{t, 1}}, .label = "second"}));
+  Status status = q.waitIdle();
+  EXPECT_EQ(status.code(), StatusCode::PageFault);
+  ASSERT_EQ(device.faults().size(), 1u);
+  FaultReport report = device.faults().front();
+  // Which comes first is open; an unexplored device takes them in order.
+  bool second = GetParam() == "exploring" && report.operation == "second";
+  EXPECT_EQ(report.operation, second ? "second" : "first");
+  EXPECT_EQ(report.address, readOnly->address() + (second ? 32 : 0));
+  EXPECT_THAT(status.message(),
+              ::testing::HasSubstr("'" + report.operation + "'"));
+  EXPECT_EQ((second ? t : s).wait(1).code(), StatusCode::PageFault);
+  EXPECT_FALSE((second ? s : t).wait(1).ok());
 }
 
 // A failure reaches a wait through work of another queue.
@@ -126,6 +169,60 @@ TEST_P(FaultConformance, memory_fault_kinds) {
   std::snprintf(text, sizeof(text), "ProtectionFault, address or value 0x%llx",
                 (unsigned long long)writeOnly->address());
   expectFault(copyOf(a.address(), writeOnly->address(), 64), text);
+  // One report for each kind and page, with a count.
+  std::vector<FaultReport> reports = device.faults();
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[0].cause, isa::mmio::FaultCause::PageFault);
+  EXPECT_EQ(reports[0].address, unmapped);
+  EXPECT_EQ(reports[0].count, 3u);
+  EXPECT_EQ(reports[1].cause, isa::mmio::FaultCause::ProtectionFault);
+  EXPECT_EQ(reports[1].address, writeOnly->address());
+  EXPECT_EQ(reports[1].count, 1u);
+  EXPECT_EQ(reports[1].unit, "copy engine");
+
+  if (GetParam() == "null")
+    return; // It runs no code.
+  // Code in a page that must not be executed.
+  Result<TestKernel> kernel =
+      TestKernel::create(space, TestKernel::spin(10), {.executable = false});
+  ASSERT_OK(kernel.status());
+  Queue q = queue("Q");
+  ASSERT_OK(q.submitRaw(kernel->packet(), {.label = "code"}));
+  EXPECT_ERROR(q.waitIdle(), PageFault, "'code': ProtectionFault");
+  EXPECT_EQ(device.faults().back().unit, "core 0");
+  EXPECT_EQ(device.faults().back().address, kernel->text.address());
+}
+
+// A poisoned page under four queues: a storm is one report.
+TEST_P(FaultConformance, fault_storm) {
+  auto made = std::make_unique<driver::FaultDriver>(
+      makeDriver(GetParam(), tinyArchitecture()));
+  driver::FaultDriver *faults = made.get();
+  Result<Device> stormy = Device::create(std::move(made));
+  ASSERT_OK(stormy.status());
+  Result<AddressSpace> context = AddressSpace::create(*stormy);
+  ASSERT_OK(context.status());
+  Result<Buffer> only = context->allocate(64);
+  ASSERT_OK(only.status());
+  std::vector<Queue> queues;
+  for (int i = 0; i < 4; ++i) {
+    Result<Queue> q = Queue::create(
+        *context, {.packets = 16, .label = "Q" + std::to_string(i)});
+    ASSERT_OK(q.status());
+    queues.push_back(*q);
+  }
+  // Of the only page a bit flips beyond repair.
+  faults->arm(driver::FaultKind::UncorrectedFlip);
+  for (Queue &q : queues)
+    ASSERT_OK(q.fill(*only, 1));
+  for (Queue &q : queues)
+    EXPECT_ERROR(q.waitIdle(), PageFault, "PoisonedPage");
+  ASSERT_EQ(stormy->faults().size(), 1u);
+  FaultReport report = stormy->faults().front();
+  EXPECT_EQ(report.cause, isa::mmio::FaultCause::PoisonedPage);
+  EXPECT_EQ(report.address, only->address());
+  EXPECT_EQ(report.count, 4u);
+  EXPECT_THAT(report.print(), ::testing::HasSubstr("(first of 4)"));
 }
 
 TESSERA_CONFORMANCE(FaultConformance);

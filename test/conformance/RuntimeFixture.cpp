@@ -18,6 +18,14 @@ const std::vector<BackEnd> &backEnds() {
        [](const Architecture &arch) -> std::unique_ptr<driver::Driver> {
          return std::make_unique<driver::SimDriver>(arch);
        }},
+      // A schedule out of many that the memory model allows.
+      {"exploring",
+       [](const Architecture &arch) -> std::unique_ptr<driver::Driver> {
+         sim::DeviceOptions options;
+         options.explore = true;
+         options.seed = 12;
+         return std::make_unique<driver::SimDriver>(arch, options);
+       }},
   };
   return all;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Explore.h"
 #include "Command.h"
 #include "CompileFlags.h"
 #include "FileOutput.h"
@@ -27,6 +28,7 @@ struct RunCommand {
   std::string commandLine;  ///< As the user gave it.
   std::string verification; ///< Empty: none.
   bool timingOnly = false;
+  uint64_t explored = 0; ///< Schedules besides the ordinary one.
   CompileFlags compile;
   Inputs inputs;
 
@@ -196,6 +198,11 @@ Status RunCommand::runProgram(Program &program) {
   }
   TESSERA_ASSIGN_OR_RETURN(SimulationResult result,
                            simulate(object, program.arch, given, options));
+  if (explored) {
+    TESSERA_RETURN_IF_ERROR(exploreSchedules(object, program.arch, given,
+                                             options, result, explored));
+    fmt::print("Explored {} schedules: the same outputs in all\n\n", explored);
+  }
   TESSERA_RETURN_IF_ERROR(check(program, given, result));
   report::RunFacts facts{
       object, program.arch, result.statistics,        path,
@@ -271,6 +278,11 @@ void addRunCommand(CLI::App &app, Action &action,
             return parseChecks(modes).status().message();
           },
           ""));
+  command
+      ->add_option("--explore", run->explored,
+                   "Runs that many more schedules, seeds from --seed on; stops "
+                   "at the first that ends differently")
+      ->check(CLI::PositiveNumber);
   command->add_option("--annotate", run->annotationFile,
                       "File for the disassembly with count, cycles and stalls "
                       "of each instruction");

@@ -60,6 +60,7 @@ Result<SimulationResult> simulate(const Object &object,
   sim::DeviceOptions deviceOptions;
   deviceOptions.timingOnly = options.timingOnly;
   deviceOptions.seed = options.seed;
+  deviceOptions.explore = options.explore;
   deviceOptions.profile = options.profile;
   deviceOptions.checks = options.checks;
   auto driver = std::make_unique<driver::SimDriver>(arch, deviceOptions);

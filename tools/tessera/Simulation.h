@@ -23,6 +23,7 @@ struct SimulationOptions {
   bool timingOnly = false;
   sim::TraceObserver *observer = nullptr; ///< May be none.
   uint64_t seed = 0;
+  bool explore = false;  ///< Runs the schedule that `seed` names.
   bool activity = false; ///< Takes samples of the counters over time.
   bool profile = false;  ///< Counts cycles by instruction.
   sim::CheckOptions checks;

@@ -37,8 +37,7 @@ inline constexpr uint64_t queueDoorbell =
     0x28; ///< WO: index (unwrapped) of the last published packet; a wake-up.
 inline constexpr uint64_t queueRead =
     0x30; ///< RO: index (unwrapped) of the next packet to fetch.
-inline constexpr uint64_t queueDone =
-    0x38; ///< RO: packets completed in order.
+inline constexpr uint64_t queueDone = 0x38; ///< RO: packets completed in order.
 inline constexpr uint64_t queueStatus = 0x40; ///< RO: QueueStatus.
 inline constexpr uint64_t faultCause =
     0x48; ///< RO: FaultCause of a faulted queue.
@@ -57,6 +56,10 @@ inline constexpr uint64_t queueDoneMask =
     0x78; ///< RO: bit i: packet queueDone + i has completed.
 inline constexpr uint64_t queueFirst =
     0x80; ///< RW while disabled: index of the first packet once enabled.
+inline constexpr uint64_t queueCopied =
+    0x88; ///< RO: bytes that the copy engine has moved for the queue.
+inline constexpr uint64_t queueCoresRun =
+    0x90; ///< RO: cores that have halted in the queue's dispatches.
 
 inline constexpr uint64_t semaphoreBase = 0x100000;
 inline constexpr uint32_t numSemaphores = 4096;

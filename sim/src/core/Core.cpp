@@ -471,6 +471,13 @@ void Core::explainWaits(std::vector<std::string> &lines) const {
     }
 }
 
+void Core::wayPoints(std::vector<std::string> &lines) const {
+  if (isRunning)
+    lines.push_back(fmt::format(
+        "core {}: kernel {:#x}, sequencer at pc {}, {} instructions executed",
+        index, task.kernel, sequencer->pc(), counters.instructions));
+}
+
 uint64_t Core::memoryHash(uint64_t seed) const {
   return hashBytes(std::span<const uint8_t>(acc),
                    hashBytes(std::span<const uint8_t>(spm), seed));

@@ -246,6 +246,8 @@ public:
   CoreStatistics statistics();
   /// What its units wait for, for people.
   void explainWaits(std::vector<std::string> &lines) const;
+  /// Where the core is, one line if it runs.
+  void wayPoints(std::vector<std::string> &lines) const;
   uint64_t memoryHash(uint64_t seed) const;
   /// Adds the cycles by instruction up to now.
   using Profile = std::map<uint64_t, std::vector<InstructionStatistics>>;

@@ -8,6 +8,7 @@
 #include "core/Sequencer.h"
 #include "cp/CommandProcessor.h"
 #include "tessera/Support/Bytes.h"
+#include "tessera/Support/Mutant.h"
 #include <algorithm>
 
 namespace tessera::sim {
@@ -91,13 +92,17 @@ void CommandProcessor::handle(const Event &event) {
 
 bool CommandProcessor::waitsMet(const isa::Packet &packet) const {
   auto met = [&](const isa::SemaphoreValue &w) {
+    if (TESSERA_MUTANT("wait-one-too-low") && w.semaphore &&
+        w.semaphore < semaphores.size() &&
+        semaphores[w.semaphore] + 1 >= w.value)
+      return true;
     return w.semaphore == 0 || (w.semaphore < semaphores.size() &&
                                 semaphores[w.semaphore] >= w.value);
   };
   return std::visit(
       [&](const auto &body) {
         if constexpr (requires { body.waits; })
-          return body.any
+          return body.any || TESSERA_MUTANT("any-for-all")
                      ? std::any_of(body.waits.begin(), body.waits.end(), met)
                      : std::all_of(body.waits.begin(), body.waits.end(), met);
         else if constexpr (requires { body.wait; })
@@ -112,6 +117,9 @@ bool CommandProcessor::earlierDone(const Queue &queue, const Slot &slot) const {
   for (const Slot &earlier : queue.window) {
     if (earlier.id == slot.id)
       return true;
+    if (TESSERA_MUTANT("barrier-looks-at-the-last") &&
+        &earlier != &queue.window.front())
+      continue;
     if (earlier.state != Slot::State::Done && earlier.id != slot.fetched.parent)
       return false;
   }
@@ -148,7 +156,8 @@ void CommandProcessor::tryStart(uint32_t q, uint64_t id) {
   if (std::optional<uint32_t> bad =
           badSemaphore(slot->packet, semaphores.size()))
     return fault(q, id, FaultCause::SemaphoreRange, *bad);
-  if ((slot->packet.flags & isa::packetBarrier) && !earlierDone(queue, *slot))
+  if ((slot->packet.flags & isa::packetBarrier) &&
+      !TESSERA_MUTANT("barrier-dropped") && !earlierDone(queue, *slot))
     return;
   if (!waitsMet(slot->packet))
     return;
@@ -183,9 +192,14 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
       event.timeFs = services.events.now();
       services.observer->event(event);
     }
-    post(now + services.arch.cp.dispatch, Phase::Start, DispatchIssue, q,
-         slot.id);
+    post(std::max(now, dispatchesStalledUntil) + services.arch.cp.dispatch,
+         Phase::Start, DispatchIssue, q, slot.id);
+  } else if (TESSERA_MUTANT("completed-without-running") &&
+             std::holds_alternative<isa::CopyPacket>(slot.packet.body)) {
+    complete(q, slot);
   } else if (auto *copy = std::get_if<isa::CopyPacket>(&slot.packet.body)) {
+    if (TESSERA_MUTANT("completion-before-data"))
+      (void)signal(copy->completion);
     copies.start({pack(q, slot.id), queues[q].priority, 0, root,
                   copy->destination, copy->source, copy->size, 0, false});
   } else if (auto *fill = std::get_if<isa::FillPacket>(&slot.packet.body)) {
@@ -234,6 +248,8 @@ uint64_t CommandProcessor::effectivePriority(uint32_t q,
 /// Highest priority first; of equals who waits for cores longest; else by queue
 /// and program order.
 void CommandProcessor::startAll() {
+  if (TESSERA_MUTANT("wake-up-lost"))
+    return;
   struct Candidate {
     uint64_t priority = 0;
     Cycle since = 0;
@@ -262,8 +278,9 @@ void CommandProcessor::startAll() {
 
 void CommandProcessor::complete(uint32_t q, Slot &slot) {
   slot.state = Slot::State::Completing;
-  post(services.now() + services.arch.cp.signal, Phase::Signal, Completed, q,
-       slot.id);
+  post(services.now() + services.arch.cp.signal +
+           (TESSERA_MUTANT("observer-takes-time") && services.observer),
+       Phase::Signal, Completed, q, slot.id);
 }
 
 void CommandProcessor::completed(uint32_t q, uint64_t id) {
@@ -306,6 +323,8 @@ void CommandProcessor::retire(uint32_t q) {
   while (!queue.window.empty() &&
          queue.window.front().state == Slot::State::Done &&
          queue.window.front().fetched.ringIndex == queue.done) {
+    if (TESSERA_MUTANT("done-counts-twice"))
+      ++queue.done;
     ++queue.done;
     queue.window.pop_front();
   }

@@ -7,6 +7,7 @@
 
 #include "cp/CommandProcessor.h"
 #include "core/CoreState.h"
+#include "tessera/Support/Mutant.h"
 #include <bit>
 #include <fmt/format.h>
 
@@ -216,6 +217,10 @@ Result<uint64_t> CommandProcessor::readRegister(uint64_t offset) const {
         mask |= uint64_t(1) << (slot.fetched.ringIndex - queue.done);
     return mask;
   }
+  case mmio::queueCopied:
+    return copies.moved(uint32_t(q));
+  case mmio::queueCoresRun:
+    return queue.coresRun;
   case mmio::faultCause:
     return queue.faultCause;
   case mmio::faultPacket:
@@ -246,6 +251,28 @@ Status CommandProcessor::armSemaphore(uint32_t semaphore, uint64_t value) {
   return Status::success();
 }
 
+Status CommandProcessor::stall(StallableUnit unit, uint32_t q,
+                               uint64_t cycles) {
+  if (q >= queues.size() || cycles >> 40)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("stall of queue {} for {} cycles: there are {} "
+                              "queues, and at most 2^40 - 1 cycles",
+                              q, cycles, queues.size()));
+  Cycle until = services.now() + cycles;
+  switch (unit) {
+  case StallableUnit::CopyEngine:
+    copies.stall(until);
+    break;
+  case StallableUnit::QueueFrontEnd:
+    queues[q].stalledUntil = until;
+    break;
+  case StallableUnit::Cores:
+    dispatchesStalledUntil = until;
+    break;
+  }
+  return Status::success();
+}
+
 void CommandProcessor::reset() {
   for (uint32_t q = 0; q < queues.size(); ++q) {
     dropSlots(q, true);
@@ -254,6 +281,7 @@ void CommandProcessor::reset() {
     queues[q].epoch = epoch;
   }
   copies.reset();
+  dispatchesStalledUntil = 0;
   std::fill(semaphores.begin(), semaphores.end(), 0);
   armed.clear();
   interrupts.clear();
@@ -275,7 +303,9 @@ FaultCause CommandProcessor::signal(const isa::SemaphoreValue &completion) {
     return FaultCause::SemaphoreRange;
   uint64_t &value = semaphores[completion.semaphore];
   if (completion.value <= value)
-    return FaultCause::NonIncreasingSignal;
+    return TESSERA_MUTANT("decreasing-signal-taken")
+               ? FaultCause::None
+               : FaultCause::NonIncreasingSignal;
   value = completion.value;
   semaphoreChanged(completion.semaphore);
   return FaultCause::None;
@@ -310,7 +340,10 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
     freeCores(pack(q, id));
     std::erase_if(queue.window, [&](const Slot &s) { return s.id == id; });
   }
-  dropSlots(q, false);
+  if (!TESSERA_MUTANT("parked-run-after-fault"))
+    dropSlots(q, false);
+  if (TESSERA_MUTANT("wrong-queue-aborted"))
+    dropSlots((q + 1) % uint32_t(queues.size()), false);
   if (!queue.faulted) { // the first one is reported
     queue.faulted = true;
     queue.faultCause = uint64_t(cause);
@@ -318,6 +351,8 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
     queue.faultCore = core;
     queue.faultPc = pc;
     queue.faultAddress = address;
+    if (TESSERA_MUTANT("fault-address-of-page"))
+      queue.faultAddress &= ~(isa::smallPageBytes - 1);
     interrupt(DeviceInterrupt::Kind::Fault, q, 0);
   }
   startAll(); // its cores are free for other queues
@@ -391,7 +426,8 @@ template <typename A> void CommandProcessor::Queue::serialize(A &ar) {
   fields(ar, ring, size, context, priority, enabled, faulted, first, published,
          read, done, notify, faultCause, faultPacket, faultCore, faultPc,
          faultAddress, epoch, busy, sleeping, source, window, streams,
-         decodeParent, fetchParent, fetchCount, fetchCycle);
+         decodeParent, fetchParent, fetchCount, fetchCycle, stalledUntil,
+         coresRun);
 }
 
 template <typename A> static void serializeRecord(A &ar, DispatchRecord &r) {
@@ -420,7 +456,8 @@ static void serializeRecords(A &ar, std::vector<T> &records) {
 template <typename A> void CommandProcessor::serialize(A &ar) {
   size_t numQueues = queues.size(), numSemaphores = semaphores.size(),
          numCores = coreOwner.size();
-  fields(ar, copies, queues, semaphores, armed, coreOwner, nextId, packetsDone);
+  fields(ar, copies, queues, semaphores, armed, coreOwner, nextId, packetsDone,
+         dispatchesStalledUntil);
   if constexpr (A::loading)
     if (queues.size() != numQueues || semaphores.size() != numSemaphores ||
         coreOwner.size() != numCores)

@@ -37,6 +37,7 @@ public:
   Status writeRegister(uint64_t offset, uint64_t value);
   Result<uint64_t> readRegister(uint64_t offset) const;
   Status armSemaphore(uint32_t semaphore, uint64_t value);
+  Status stall(StallableUnit unit, uint32_t q, uint64_t cycles);
   void reset();
 
   std::vector<DeviceInterrupt> interrupts; ///< Pending, oldest first.
@@ -149,6 +150,8 @@ private:
     uint64_t fetchParent = 0;
     uint32_t fetchCount = 0;
     Cycle fetchCycle = 0;
+    uint64_t coresRun = 0;  ///< Cores that halted in its dispatches.
+    Cycle stalledUntil = 0; ///< The front end begins nothing before.
 
     template <typename A> void serialize(A &ar);
   };
@@ -229,6 +232,7 @@ private:
   std::vector<Armed> armed;
   std::vector<uint64_t> coreOwner; ///< pack(queue, slot) or 0.
   uint64_t nextId = 1;
+  Cycle dispatchesStalledUntil = 0;
   /// Decoded kernels of late; only saves host time.
   std::vector<std::shared_ptr<const KernelImage>> images;
 };

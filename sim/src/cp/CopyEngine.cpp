@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/CopyEngine.h"
+#include "kernel/Exploration.h"
 #include "tessera/Support/Bytes.h"
 #include <algorithm>
 
@@ -24,6 +25,17 @@ void CopyEngine::reset() {
   freeChunks.clear();
   translating = false;
   stepAt = never;
+  stalledUntil = 0;
+  movedBytes.clear();
+}
+
+/// Cycles before an idle engine begins: 0, or up to 255 when exploring, so that
+/// later packets can overtake.
+Cycle CopyEngine::exploredDelay() const {
+  if (!services.options.explore)
+    return 0;
+  return exploredChoice(services.options.seed, services.events.now(), self) %
+         256;
 }
 
 void CopyEngine::wake(Cycle cycle) {
@@ -44,12 +56,20 @@ void CopyEngine::start(const CopyJob &job) {
   jobs.back().since = services.now();
   if (jobs.size() == 1) {
     position = written = 0;
-    wake(services.now());
+    wake(services.now() + exploredDelay());
   }
 }
 
 /// Puts the job that runs next first. The others keep their order of arrival.
+/// Nothing orders jobs that are under way together: when exploring, the seed
+/// chooses.
 void CopyEngine::choose() {
+  if (services.options.explore) {
+    uint64_t choice =
+        exploredChoice(services.options.seed, services.events.now(), self);
+    std::swap(jobs.front(), jobs[(choice >> 32) % jobs.size()]);
+    return;
+  }
   auto effective = [&](const CopyJob &job) {
     return job.priority +
            (services.now() - job.since) / services.arch.cp.ageing;
@@ -80,6 +100,10 @@ void CopyEngine::step() {
   Cycle now = services.now();
   if (jobs.empty() || translating)
     return;
+  if (now < stalledUntil)
+    return wake(stalledUntil);
+  if (position == 0 && services.options.explore)
+    choose(); // Among those that came meanwhile as well.
   const CopyJob &job = jobs.front();
   const DmaConfig &dma = services.arch.dma;
   if (position >= job.bytes)
@@ -129,6 +153,10 @@ FaultCause CopyEngine::move(uint64_t &address) {
     if (fault != FaultCause::None)
       return fault;
   }
+  size_t queue = job.slot >> 48;
+  if (movedBytes.size() <= queue)
+    movedBytes.resize(queue + 1);
+  movedBytes[queue] += job.bytes;
   return FaultCause::None;
 }
 
@@ -142,7 +170,8 @@ void CopyEngine::finish(FaultCause fault, uint64_t address) {
   translating = false;
   stepAt = never;
   if (!jobs.empty()) {
-    choose();
+    if (!services.options.explore) // Else at its first step.
+      choose();
     wake(services.now());
   }
   listener.copyDone(job, fault, address);

@@ -47,12 +47,18 @@ public:
   CopyEngine(Services &services, CopyListener &listener, uint32_t node);
 
   void start(const CopyJob &job);
+  /// Nothing more is issued before `cycle`.
+  void stall(Cycle cycle) { stalledUntil = cycle; }
+  /// Bytes moved for a queue since the device's reset.
+  uint64_t moved(uint32_t queue) const {
+    return queue < movedBytes.size() ? movedBytes[queue] : 0;
+  }
   void reset();
   void handle(const Event &event) override;
 
   template <typename A> void serialize(A &ar) {
     fields(ar, jobs, epoch, position, chunks, written, freeChunks, translating,
-           stepAt);
+           stepAt, stalledUntil, movedBytes);
     if constexpr (A::loading)
       for (uint32_t c : freeChunks)
         if (c >= chunks.size())
@@ -70,6 +76,7 @@ private:
   void wake(Cycle cycle);
   void choose();
   void step();
+  Cycle exploredDelay() const;
   bool request(bool write, uint32_t chunk);
   void finish(FaultCause fault, uint64_t address);
   FaultCause move(uint64_t &address);
@@ -88,6 +95,8 @@ private:
   std::vector<uint32_t> freeChunks;
   bool translating = false;
   Cycle stepAt = never;
+  Cycle stalledUntil = 0;
+  std::vector<uint64_t> movedBytes; ///< By queue.
 };
 
 } // namespace tessera::sim

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/CommandProcessor.h"
+#include "tessera/Support/Mutant.h"
 #include <algorithm>
 
 namespace tessera::sim {
@@ -157,6 +158,10 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
   // One message along a tree; the cores start when it has come to the last.
   std::vector<uint32_t> wanted = rectangle(d);
   slot.task.numCores = uint32_t(wanted.size());
+  if (TESSERA_MUTANT("dispatch-not-run")) {
+    freeCores(pack(q, slot.id));
+    return complete(q, slot);
+  }
   slot.tasksLeft = slot.task.numCores;
   slot.task.cores = {d.x, d.y, d.width, d.height};
   services.noc.multicast(services.noc.cpNode(), slot.task.cores,
@@ -184,7 +189,8 @@ void CommandProcessor::coreStarted(uint32_t core) {
   const auto &d = std::get<isa::DispatchPacket>(slot->packet.body);
   // An absurdly large budget is none.
   if (d.budget != 0 && d.budget < (uint64_t(1) << 40))
-    post(slot->runCycle + d.budget, Phase::Start, Watchdog, q, slot->id);
+    post(slot->runCycle + d.budget + TESSERA_MUTANT("watchdog-late"),
+         Phase::Start, Watchdog, q, slot->id);
 }
 
 void CommandProcessor::coreHalted(uint32_t core) {
@@ -194,6 +200,7 @@ void CommandProcessor::coreHalted(uint32_t core) {
   if (!slot)
     return;
   slot->haltCycle = services.now();
+  ++queues[q].coresRun;
   bool lastHalt = true;
   for (uint32_t other :
        rectangle(std::get<isa::DispatchPacket>(slot->packet.body)))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/CommandProcessor.h"
+#include "tessera/Support/Mutant.h"
 #include <atomic>
 #include <cstring>
 
@@ -67,7 +68,7 @@ bool CommandProcessor::work(uint32_t q, Slot *parent) {
   size_t underWay = parent ? parent->childrenLeft : queue.window.size();
   if (source.heldBy || underWay >= windowSize)
     return false;
-  Cycle now = services.now();
+  Cycle now = std::max(services.now(), queue.stalledUntil);
   if (!source.buffer.empty()) {
     queue.busy = true;
     queue.decodeParent = parent ? parent->id : 0;
@@ -94,6 +95,8 @@ bool CommandProcessor::work(uint32_t q, Slot *parent) {
     if (queue.sleeping || int64_t(queue.published - queue.read) <= 0)
       return false;
     uint64_t slot = queue.read & (queue.size - 1);
+    if (TESSERA_MUTANT("wrap-one-late"))
+      slot = std::min<uint64_t>(slot, 1);
     // One read does not wrap around.
     queue.fetchParent = 0;
     queue.fetchCount = uint32_t(std::min<uint64_t>(
@@ -168,6 +171,10 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
         std::atomic_ref<uint8_t>(header).load(std::memory_order_acquire);
     if (fetched.image[0] == uint8_t(isa::PacketType::Invalid)) {
       // Reserved, not yet published: its publication rings again.
+      if (TESSERA_MUTANT("unpublished-skipped")) {
+        ++queue.read;
+        continue;
+      }
       queue.sleeping = true;
       break;
     }
@@ -227,7 +234,7 @@ void CommandProcessor::decoded(uint32_t q) {
     for (++place;
          place != queue.window.end() && place->fetched.parent == parentId;)
       ++place;
-  } else if (barrier) {
+  } else if (barrier && !TESSERA_MUTANT("barrier-holds-nothing-back")) {
     queue.source.heldBy = id;
   }
   queue.window.insert(place, std::move(slot)); // pointers to slots are void now

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernel/EventQueue.h"
+#include "kernel/Exploration.h"
+#include "tessera/Support/Mutant.h"
 #include <algorithm>
 
 namespace tessera::sim {
@@ -14,9 +16,15 @@ static constexpr unsigned sequenceBits = 40;
 static_assert(sizeof(ComponentId) == 2 && sizeof(Phase) == 1,
               "they have 16 and 8 bits of the order");
 
-static uint64_t orderOf(const Event &event) {
-  return uint64_t(event.phase) << 56 |
-         uint64_t(event.component) << sequenceBits | event.sequence;
+uint64_t EventQueue::orderOf(const Event &event) const {
+  uint64_t rank = event.component;
+  // The same for all events of a component at this time, so that they keep
+  // their order.
+  if (TESSERA_MUTANT("order-by-address"))
+    rank = uintptr_t(components[event.component]) >> 4 & 0xffff;
+  if (permuted)
+    rank = exploredChoice(seed, event.time, event.component) & 0xffff;
+  return uint64_t(event.phase) << 56 | rank << sequenceBits | event.sequence;
 }
 
 void EventQueue::insert(const Event &event) {

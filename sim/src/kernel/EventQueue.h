@@ -8,7 +8,8 @@
 // Events are plain data; executing one allocates nothing (the heap's storage
 // grows, but is kept). At equal time the order is: completions, then signals,
 // then starts, then the network's step; then the component's number; then the
-// order of posting.
+// order of posting. With permute() the components of a time and phase
+// come in an order of the seed's; the events of one component never change places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,6 +69,12 @@ public:
   Time nextTime() const { return heap.empty() ? ~Time(0) : heap.front().time; }
   uint64_t executed() const { return count; }
 
+  /// Explores the schedule `seed` from now on.
+  void permute(uint64_t seed) {
+    permuted = true;
+    this->seed = seed;
+  }
+
   /// `event.time` must not be in the past.
   void post(Event event);
   /// Executes the first event.
@@ -93,13 +100,15 @@ private:
   /// What the order is made of, and where the event is.
   struct Entry {
     Time time;
-    uint64_t order; ///< Phase, component, sequence, from the highest bits.
+    uint64_t order; ///< Phase, component (or its rank), sequence, from the
+                    ///< highest bits.
     uint32_t slot;
     bool before(const Entry &other) const {
       return time != other.time ? time < other.time : order < other.order;
     }
   };
 
+  uint64_t orderOf(const Event &event) const;
   void insert(const Event &event);
   std::vector<Event> sorted() const;
   bool restore(const std::vector<Event> &pending);
@@ -112,6 +121,8 @@ private:
   std::vector<uint32_t> freeSlots;
   Time current = 0;
   uint64_t nextSequence = 0, count = 0;
+  bool permuted = false; ///< With `seed`, given by the device's options.
+  uint64_t seed = 0;
 };
 
 } // namespace tessera::sim

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "memory/PhysicalMemory.h"
+#include "tessera/Support/Mutant.h"
 #include <algorithm>
 
 namespace tessera::sim {
 
 Translation PageMapping::translate(uint64_t address, Access access) const {
   Translation result;
-  if (poison)
+  if (poison && !TESSERA_MUTANT("poison-ignored"))
     result.fault = FaultCause::PoisonedPage;
   else if ((access == Access::Read && !read) ||
            (access == Access::Write && !write) ||

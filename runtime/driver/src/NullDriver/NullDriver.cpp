@@ -84,6 +84,8 @@ private:
                   fmt::format("null device: no register at {:#x}", offset));
   }
   void setSemaphore(uint32_t index, uint64_t value);
+  /// What mmio::reset does: memories keep their contents.
+  void reset();
 
   mutable std::mutex mutex;
   Architecture arch;
@@ -96,6 +98,17 @@ private:
 };
 
 } // namespace
+
+void NullDriver::reset() {
+  auto count = uint32_t(queues.size());
+  queues.clear();
+  for (uint32_t i = 0; i < count; ++i)
+    queues.emplace_back(static_cast<NullDevice &>(*this), i);
+  std::fill(semaphores.begin(), semaphores.end(), 0);
+  for (std::set<uint64_t> &waiting : armed)
+    waiting.clear();
+  pending.clear();
+}
 
 void NullDriver::setSemaphore(uint32_t index, uint64_t value) {
   semaphores[index] = value;
@@ -121,6 +134,11 @@ Status NullDriver::mmioWrite(uint64_t offset, uint64_t value) {
   std::lock_guard lock(mutex);
   if (offset % 8)
     return noRegister(offset);
+  if (offset == mmio::reset) {
+    if (value & 1)
+      reset();
+    return Status::success();
+  }
   if (offset >= mmio::semaphoreBase) {
     uint64_t index = (offset - mmio::semaphoreBase) / 8;
     if (index == 0 || index >= semaphores.size())

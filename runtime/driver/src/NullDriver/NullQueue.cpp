@@ -16,6 +16,9 @@ using namespace tessera::isa;
 
 namespace tessera::driver {
 
+/// Bytes of a copy or fill that are moved at once.
+static constexpr uint64_t partBytes = 1 << 20;
+
 Status NullQueue::writeRegister(uint64_t offset, uint64_t value) {
   auto refuse = [&](std::string_view what) {
     return Status(
@@ -119,6 +122,10 @@ Result<uint64_t> NullQueue::readRegister(uint64_t offset) const {
         mask |= uint64_t(1) << (entry.index - done);
     return mask;
   }
+  case mmio::queueCopied:
+    return copied;
+  case mmio::queueCoresRun:
+    return coresRun;
   case mmio::faultCause:
     return static_cast<uint64_t>(faultRecord.cause);
   case mmio::faultPacket:
@@ -260,15 +267,32 @@ Time NullQueue::nextCompletion() const {
 NullFault NullQueue::execute(const Packet &packet) {
   NullMemory &memory = device.memory();
   if (const auto *copy = std::get_if<CopyPacket>(&packet.body)) {
-    std::vector<std::byte> data(copy->size);
-    if (NullFault fault = memory.readVirtual(context, copy->source, data))
-      return fault;
-    return memory.writeVirtual(context, copy->destination, data);
+    // In parts: the size is whatever the packet says.
+    std::vector<std::byte> data(std::min(copy->size, partBytes));
+    for (uint64_t at = 0; at < copy->size; at += partBytes) {
+      std::span<std::byte> part =
+          std::span(data).first(std::min(partBytes, copy->size - at));
+      if (NullFault fault =
+              memory.readVirtual(context, copy->source + at, part))
+        return fault;
+      if (NullFault fault =
+              memory.writeVirtual(context, copy->destination + at, part))
+        return fault;
+    }
+    copied += copy->size;
+    return {};
   }
   if (const auto *fill = std::get_if<FillPacket>(&packet.body)) {
-    std::vector<uint32_t> data(fill->size / 4, fill->pattern);
-    return memory.writeVirtual(context, fill->destination,
-                               std::as_bytes(std::span(data)));
+    std::vector<uint32_t> data(std::min(fill->size, partBytes) / 4,
+                               fill->pattern);
+    for (uint64_t at = 0; at < fill->size; at += partBytes)
+      if (NullFault fault = memory.writeVirtual(
+              context, fill->destination + at,
+              std::as_bytes(std::span(data))
+                  .first(std::min(partBytes, fill->size - at))))
+        return fault;
+    copied += fill->size;
+    return {};
   }
   if (const auto *stamp = std::get_if<TimestampPacket>(&packet.body)) {
     uint64_t time = device.deviceTime();
@@ -283,6 +307,7 @@ NullFault NullQueue::execute(const Packet &packet) {
       return fault;
     if (!decodeKernelRecord(image))
       return {mmio::FaultCause::IllegalPacket, dispatch->kernel};
+    coresRun += uint64_t(dispatch->width) * dispatch->height;
     return {};
   }
   if (const auto *interrupt = std::get_if<InterruptPacket>(&packet.body))

@@ -76,7 +76,8 @@ private:
   uint64_t ring = 0, size = 0, context = 0, priority = 0;
   bool enabled = false, faulted = false;
   uint64_t first = 0, read = 0, done = 0;
-  std::optional<uint64_t> notify; ///< A QueueDone interrupt is asked for.
+  uint64_t copied = 0, coresRun = 0; ///< Work that was really done.
+  std::optional<uint64_t> notify;    ///< A QueueDone interrupt is asked for.
   static constexpr size_t windowSize = 64;
   std::deque<Entry> window;
   NullFault faultRecord;

@@ -90,6 +90,28 @@ Status SimDriver::armSemaphore(uint32_t semaphore, uint64_t value) {
   return simulated->armSemaphore(semaphore, value);
 }
 
+static sim::StallableUnit unitOf(Unit unit) {
+  switch (unit) {
+  case Unit::CopyEngine:
+    return sim::StallableUnit::CopyEngine;
+  case Unit::QueueFrontEnd:
+    return sim::StallableUnit::QueueFrontEnd;
+  case Unit::Cores:
+    break;
+  }
+  return sim::StallableUnit::Cores;
+}
+
+Status SimDriver::stall(Unit unit, uint32_t queue, uint64_t cycles) {
+  std::lock_guard lock(mutex);
+  return simulated->stall(unitOf(unit), queue, cycles);
+}
+
+std::vector<std::string> SimDriver::wayPoints() {
+  std::lock_guard lock(mutex);
+  return simulated->wayPoints();
+}
+
 Result<std::vector<std::byte>> SimDriver::save() {
   std::lock_guard lock(mutex);
   return simulated->save();

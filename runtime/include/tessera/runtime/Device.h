@@ -21,6 +21,7 @@
 
 #include "tessera/driver/Driver.h"
 #include "tessera/runtime/Deadline.h"
+#include "tessera/runtime/Diagnosis.h"
 #include <memory>
 #include <string>
 
@@ -75,6 +76,26 @@ public:
   /// order; new work is refused with FailedPrecondition.
   Status close();
 
+  /// Resets the device, lost or not: it forgets all queues and semaphores,
+  /// memories keep their contents. Queues and semaphores made before fail with
+  /// DeviceLost and can only be dropped; address spaces and buffers stay.
+  Status reset();
+
+  // Diagnosis. docs/runtime.md tells how to read it.
+  /// Everything that tells why nothing moves, at this moment.
+  HangDump hangDump() const;
+  /// Faults since the device was made or reset, in the order in which the host
+  /// learnt of them. Those alike are one.
+  std::vector<FaultReport> faults() const;
+  /// Looks for races from now on; accesses until now count as ordered. Costs
+  /// host time and memory, no device time.
+  void detectRaces();
+  std::vector<RaceReport> races() const;
+  /// Whether the device's engines did what the operations reported complete ask
+  /// for: Internal names the queue. Of idle queues only; waitIdle() does it
+  /// too.
+  Status checkWork() const;
+
   /// Counts since the device was created.
   DeviceStatistics statistics() const;
 
@@ -87,6 +108,7 @@ private:
   friend class AddressSpace;
   friend class Semaphore;
   friend class Queue;
+  friend class VirtualThreads;
   std::shared_ptr<DeviceState> state;
 };
 

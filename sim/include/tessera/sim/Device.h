@@ -42,8 +42,12 @@ struct DeviceOptions {
   CheckOptions checks;
   /// Counts cycles by instruction (Statistics::kernels).
   bool profile = false;
-  /// Reserved for the exploration of schedules: part of the snapshot.
+  /// Which schedule is explored; part of the snapshot.
   uint64_t seed = 0;
+  /// Permutes, by `seed`, what docs/memory-model.md leaves open: the order of
+  /// events of different components at the same time and in the same phase, and
+  /// which of the copies under way is served first.
+  bool explore = false;
   /// Host memory that the device can reach, bytes; a multiple of 4 KiB.
   uint64_t hostMemoryBytes = 256ull << 20;
 };
@@ -57,6 +61,9 @@ struct DeviceInterrupt {
   uint32_t payload = 0; ///< Packet: its payload; SemaphoreSignal: its index.
   Time time = 0;
 };
+
+/// Parts of the device that `stall` can hold back.
+enum class StallableUnit : uint8_t { CopyEngine, QueueFrontEnd, Cores };
 
 class Device {
 public:
@@ -90,6 +97,11 @@ public:
   std::vector<DeviceInterrupt> takeInterrupts();
   Status armSemaphore(uint32_t semaphore, uint64_t value);
 
+  /// The unit starts nothing for `cycles` core cycles from now; what it has
+  /// under way goes on. `queue` tells which front end; Cores: no dispatch
+  /// starts. InvalidArgument for a queue that is none or 2^40 cycles and more.
+  Status stall(StallableUnit unit, uint32_t queue, uint64_t cycles);
+
   /// Everything, at this event boundary; byte exact.
   std::vector<std::byte> save();
   /// FailedPrecondition if the snapshot is of another architecture or other
@@ -105,6 +117,9 @@ public:
   /// Quiescent and this is not empty, the device is deadlocked unless the host
   /// still signals.
   std::vector<std::string> explainWaits() const;
+  /// What each running core is at: kernel, instruction, what its engines wait
+  /// for; and the packets under way.
+  std::vector<std::string> wayPoints() const;
   /// What the checking modes found until now; deadlocks only when nothing can
   /// happen any more. A restored snapshot's earlier accesses are not known.
   std::vector<Finding> findings() const;

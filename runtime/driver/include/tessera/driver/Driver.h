@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tessera::driver {
@@ -37,6 +38,14 @@ struct Interrupt {
   uint32_t queue = 0;
   uint32_t payload = 0; ///< Packet: its payload; SemaphoreSignal: its index.
   Time time = 0;
+  bool operator==(const Interrupt &) const = default;
+};
+
+/// Parts of a device that can be held back (Driver::stall).
+enum class Unit : uint8_t {
+  CopyEngine,
+  QueueFrontEnd, ///< Reading and decoding the packets of one queue.
+  Cores,         ///< The start of dispatches, of all queues.
 };
 
 /// Why `advance` came back.
@@ -76,6 +85,25 @@ public:
   virtual std::vector<Interrupt> takeInterrupts() = 0;
   /// Asks for a SemaphoreSignal interrupt when the semaphore reaches `value`.
   virtual Status armSemaphore(uint32_t semaphore, uint64_t value) = 0;
+
+  /// Physical memory of which the runtime makes use, and gives up again. A
+  /// driver may refuse (OutOfMemory): nothing is claimed then.
+  virtual Status claim(isa::PhysicalSpace, uint64_t /*address*/,
+                       uint64_t /*bytes*/) {
+    return Status::success();
+  }
+  virtual void release(isa::PhysicalSpace, uint64_t /*address*/,
+                       uint64_t /*bytes*/) {}
+
+  /// Holds a unit back for `cycles` core cycles from now: it starts nothing
+  /// meanwhile. `queue` tells which front end. For tests of what depends on
+  /// relative speed; Unsupported where it cannot be done.
+  virtual Status stall(Unit /*unit*/, uint32_t /*queue*/, uint64_t /*cycles*/) {
+    return Status(StatusCode::Unsupported, "this device cannot be stalled");
+  }
+
+  /// What every unit is doing, one line each: for people who look at a hang.
+  virtual std::vector<std::string> wayPoints() { return {}; }
 
   /// The whole device state, byte-exact; Unsupported where there is none.
   virtual Result<std::vector<std::byte>> save() = 0;

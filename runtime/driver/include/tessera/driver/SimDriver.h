@@ -36,6 +36,8 @@ public:
   Progress advance(Time deadline) override;
   std::vector<Interrupt> takeInterrupts() override;
   Status armSemaphore(uint32_t semaphore, uint64_t value) override;
+  Status stall(Unit unit, uint32_t queue, uint64_t cycles) override;
+  std::vector<std::string> wayPoints() override;
   Result<std::vector<std::byte>> save() override;
   Status restore(std::span<const std::byte> snapshot) override;
 

@@ -1,0 +1,238 @@
+//===- RaceDetector.cpp - Unordered accesses of host and device -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaceDetector.h"
+#include "tessera/Support/Mutant.h"
+#include <fmt/format.h>
+
+namespace tessera::runtime {
+
+struct RaceDetector::Node {
+  enum class State : uint8_t { Open, Processing, Processed, Dropped };
+  State state = State::Open;
+  uint32_t queue = 0;
+  uint64_t number = 0;
+  Operation operation;
+  NodePointer barrier; ///< The last barrier before it.
+  /// Of a barrier: all that came since the barrier before it.
+  std::vector<NodePointer> earlier;
+  SitePointer site;
+  /// At its start (until it is processed, of the submission) and at its end.
+  Knowledge before, after;
+};
+
+uint32_t RaceDetector::addQueue(std::string label) {
+  queues.push_back({std::move(label), 0, nullptr, {}});
+  return uint32_t(queues.size() - 1);
+}
+
+static std::string listOf(const std::vector<RaceDetector::Point> &points,
+                          std::string_view relation) {
+  std::string text;
+  for (const RaceDetector::Point &point : points)
+    text += fmt::format("{}semaphore '{}' {} {}", text.empty() ? "" : ", ",
+                        point.label, relation, point.value);
+  return text;
+}
+
+RaceDetector::NodePointer RaceDetector::submit(uint32_t queue,
+                                               Operation operation) {
+  QueueRecord &record = queues[queue];
+  auto node = std::make_shared<Node>();
+  node->queue = queue;
+  node->number = record.submitted++;
+  node->before = host;
+  node->before.host = hostEvents;
+  node->barrier = record.lastBarrier;
+  auto site = std::make_shared<AccessSite>();
+  site->queue = queue;
+  site->number = node->number;
+  site->text = fmt::format("'{}' (queue '{}', operation {})", operation.label,
+                           record.label, node->number);
+  site->kind = fmt::format("{} of {}", operation.label, queue);
+  site->release = listOf(operation.signals, ">=");
+  node->site = std::move(site);
+  for (const Point &signal : operation.signals)
+    semaphores[signal.semaphore][signal.value] = {node, {}};
+  if (operation.barrier) {
+    node->earlier = std::move(record.open);
+    record.open.clear();
+    record.lastBarrier = node;
+  }
+  node->operation = std::move(operation);
+  record.open.push_back(node);
+  return node;
+}
+
+void RaceDetector::access(const NodePointer &node, Access access) {
+  node->operation.accesses.push_back(std::move(access));
+}
+
+void RaceDetector::complete(const NodePointer &node) { process(*node); }
+
+void RaceDetector::drop(const NodePointer &node) {
+  if (node->state == Node::State::Open)
+    node->state = Node::State::Dropped;
+}
+
+const Knowledge &RaceDetector::knowledgeAfter(Node &node) {
+  process(node);
+  return node.after;
+}
+
+void RaceDetector::joinWait(Knowledge &into, const Point &wait) {
+  auto it = semaphores.find(wait.semaphore);
+  if (it == semaphores.end())
+    return;
+  // Up to the least value that satisfies the wait.
+  auto end = it->second.lower_bound(wait.value);
+  if (end != it->second.end())
+    ++end;
+  for (auto signal = it->second.begin(); signal != end; ++signal)
+    into.join(signal->second.node ? knowledgeAfter(*signal->second.node)
+                                  : signal->second.known);
+}
+
+void RaceDetector::process(Node &node) {
+  if (node.state != Node::State::Open)
+    return; // Processing: a cycle of waits, which cannot have completed.
+  node.state = Node::State::Processing;
+  if (node.operation.barrier) {
+    for (const NodePointer &earlier : node.earlier)
+      node.before.join(knowledgeAfter(*earlier));
+    // It is earlier's barrier that all these followed.
+    if (node.barrier) {
+      process(*node.barrier);
+      node.before.join(node.barrier->before);
+    }
+    node.before.addBelow(node.queue, node.number);
+    node.earlier.clear();
+  } else if (node.barrier) {
+    // Held back until the barrier's start.
+    process(*node.barrier);
+    node.before.join(node.barrier->before);
+  }
+  for (const Point &wait : node.operation.waits)
+    joinWait(node.before, wait);
+  node.after = node.before;
+  node.after.add(node.queue, node.number);
+  node.barrier.reset();
+  node.state = Node::State::Processed;
+  for (const Access &access : node.operation.accesses)
+    check(node.site, node.before, access);
+  node.operation.accesses.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// The host
+//===----------------------------------------------------------------------===//
+
+void RaceDetector::hostAccess(std::string what, const Access &access) {
+  auto site = std::make_shared<AccessSite>();
+  site->isHost = true;
+  site->number = hostEvents++;
+  site->text = fmt::format("the host's {}", what);
+  site->kind = site->text;
+  host.host = hostEvents;
+  if (!TESSERA_MUTANT("races-without-the-host"))
+    check(site, host, access);
+}
+
+void RaceDetector::hostSignals(const Point &point) {
+  Knowledge known = host;
+  known.host = hostEvents;
+  semaphores[point.semaphore][point.value] = {nullptr, std::move(known)};
+}
+
+void RaceDetector::hostSees(const Point &point) { joinWait(host, point); }
+
+void RaceDetector::hostSeesIdle(uint32_t queue) {
+  QueueRecord &record = queues[queue];
+  for (const NodePointer &node : record.open)
+    if (node->state != Node::State::Dropped)
+      host.join(knowledgeAfter(*node));
+  host.addBelow(queue, record.submitted);
+  record.open.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+void RaceDetector::check(const SitePointer &site, const Knowledge &known,
+                         const Access &access) {
+  if (access.low >= access.high)
+    return;
+  auto precedes = [&](const AccessSite &earlier) {
+    return earlier.isHost ? earlier.number < known.host
+                          : known.has(earlier.queue, earlier.number);
+  };
+  auto same = [&](const SitePointer &other) { return other == site; };
+  shadows[size_t(access.space)].forEach(
+      access.low, access.high, [&](uint64_t low, AccessShadow::Segment &bytes) {
+        if (bytes.writer && !same(bytes.writer) && !precedes(*bytes.writer))
+          report(bytes.writer, true, site, access, low, bytes.high);
+        if (!access.write) {
+          // A later write that follows this read follows those before it.
+          std::erase_if(bytes.readers, [&](const SitePointer &reader) {
+            return same(reader) || precedes(*reader);
+          });
+          bytes.readers.push_back(site);
+          return;
+        }
+        for (const SitePointer &reader : bytes.readers)
+          if (!same(reader) && !precedes(*reader))
+            report(reader, false, site, access, low, bytes.high);
+        bytes.writer = site;
+        bytes.readers.clear();
+      });
+}
+
+void RaceDetector::report(const SitePointer &earlier, bool earlierWrites,
+                          const SitePointer &later, const Access &access,
+                          uint64_t low, uint64_t high) {
+  auto [place, isNew] = known.try_emplace(
+      earlier->kind + '\n' + later->kind + '\n' + access.buffer +
+          (earlierWrites ? "w" : "r") + (access.write ? "w" : "r"),
+      found.size());
+  if (!isNew) {
+    // Neighbouring bytes of the same pair are one range.
+    RaceReport &report = found[place->second];
+    ++report.occurrences;
+    uint64_t from = low - access.base, to = high - access.base;
+    if (from <= report.high && to >= report.low) {
+      report.low = std::min(report.low, from);
+      report.high = std::max(report.high, to);
+    }
+    return;
+  }
+  RaceReport report;
+  report.first = earlier->text;
+  report.second = later->text;
+  report.firstWrites = earlierWrites;
+  report.secondWrites = access.write;
+  report.buffer = access.buffer;
+  report.low = low - access.base;
+  report.high = high - access.base;
+  std::string_view waiter =
+      later->isHost ? std::string_view("the host") : later->text;
+  if (earlier->isHost)
+    report.missing = fmt::format(
+        "{} was submitted before; let it wait for a semaphore that the host "
+        "signals after its access, or submit it later",
+        later->text);
+  else if (earlier->release.empty())
+    report.missing = fmt::format(
+        "{} signals nothing; give it a signal and let {} wait for it",
+        earlier->text, waiter);
+  else
+    report.missing = fmt::format("let {} wait for {}, which {} signals", waiter,
+                                 earlier->release, earlier->text);
+  found.push_back(std::move(report));
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,187 @@
+//===- DiagnosisScenarios.cpp - Hangs and races explained -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConformanceFixture.h"
+#include "TestKernels.h"
+#include <thread>
+
+using namespace tessera;
+using namespace tessera::runtime;
+using ::testing::HasSubstr;
+
+namespace {
+
+class DiagnosisConformance : public Conformance {
+protected:
+  static const QueueDump &find(const HangDump &dump, std::string_view label) {
+    for (const QueueDump &queue : dump.queues)
+      if (queue.label == label)
+        return queue;
+    ADD_FAILURE() << "no queue " << label;
+    static const QueueDump none;
+    return none;
+  }
+};
+
+// Every field, in a deadlock, in a wait for the host and in a full ring.
+TEST_P(DiagnosisConformance, hang_dump) {
+  Queue q0 = queue("Q0"), q1 = queue("Q1"), small = queue("small", 4);
+  Semaphore s = semaphore("S"), t = semaphore("T"), go = semaphore("go", true);
+  Buffer a = buffer(64);
+  ASSERT_OK(q0.fill(a, 1, {.label = "before"}));
+  ASSERT_OK(q0.waitIdle());
+  ASSERT_OK(
+      q0.fill(a, 1, {.wait = {{t, 1}}, .signal = {{s, 1}}, .label = "left"}));
+  ASSERT_OK(
+      q1.fill(a, 2, {.wait = {{s, 1}}, .signal = {{t, 1}}, .label = "right"}));
+  ASSERT_OK(
+      small.fill(a, 3, {.wait = {{go, 5}}, .barrier = true, .label = "held"}));
+  ASSERT_OK(small.fill(a, 4, {.label = "free"}));
+  EXPECT_EQ(s.wait(1).code(), StatusCode::Deadlock);
+  HangDump dump;
+  std::thread waiting([&] { EXPECT_OK(go.wait(3)); });
+  // The thread's wait is in the dump once it waits.
+  do {
+    std::this_thread::yield();
+    dump = device.hangDump();
+  } while (dump.hostWaits.empty());
+
+  EXPECT_EQ(dump.device, "device");
+  EXPECT_EQ(dump.time, device.now());
+  EXPECT_OK(dump.lost);
+  ASSERT_EQ(dump.queues.size(), 3u);
+  const QueueDump &left = find(dump, "Q0");
+  EXPECT_EQ(left.published - left.retired, left.read - left.done)
+      << "an idle device has read all";
+  EXPECT_GE(left.done, 1u);
+  ASSERT_EQ(left.operations.size(), 1u);
+  EXPECT_EQ(left.operations[0].label, "left");
+  ASSERT_EQ(left.operations[0].waits.size(), 1u);
+  EXPECT_EQ(left.operations[0].waits[0].semaphore, "T");
+  EXPECT_EQ(left.operations[0].waits[0].target, 1u);
+  EXPECT_EQ(left.operations[0].waits[0].value, 0u);
+  EXPECT_THAT(left.operations[0].waits[0].producer,
+              HasSubstr("'right' (queue 'Q1'"));
+  const QueueDump &right = find(dump, "Q1");
+  ASSERT_EQ(right.operations.size(), 1u);
+  EXPECT_THAT(right.operations[0].waits.at(0).producer,
+              HasSubstr("'left' (queue 'Q0'"));
+  const QueueDump &held = find(dump, "small");
+  ASSERT_GE(held.operations.size(), 1u);
+  EXPECT_EQ(held.operations[0].label, "held");
+  EXPECT_TRUE(held.operations[0].barrier);
+  EXPECT_EQ(held.operations[0].waits.at(0).producer, "the host");
+  ASSERT_EQ(dump.hostWaits.size(), 1u);
+  EXPECT_EQ(dump.hostWaits[0].semaphore, "go");
+  EXPECT_EQ(dump.hostWaits[0].target, 3u);
+  // The flight recorder has the way that led here.
+  ASSERT_EQ(left.events.size(), 3u);
+  EXPECT_EQ(left.events[0].kind, FlightEvent::Kind::Submitted);
+  EXPECT_EQ(left.events[0].label, "before");
+  EXPECT_EQ(left.events[1].kind, FlightEvent::Kind::Completed);
+  EXPECT_EQ(left.events[2].label, "left");
+  for (const char *part : {"queue 'Q0'", "'left'", "semaphore 'T' >= 1",
+                           "a host thread waits for semaphore 'go' >= 3"})
+    EXPECT_THAT(dump.print(), HasSubstr(part));
+  ASSERT_OK(go.signal(5));
+  waiting.join();
+}
+
+// One report each, none once the edge is added, none for disjoint bytes.
+TEST_P(DiagnosisConformance, host_races) {
+  device.detectRaces();
+  Buffer a = buffer(64, "A"), b = buffer(64, "B");
+  Queue q = queue("Q"), other = queue("other");
+  Semaphore s = semaphore("S"), go = semaphore("go", true);
+  std::vector<std::byte> word(4);
+  auto reports = [&] { return device.races().size(); };
+
+  // A host write during a copy's life.
+  ASSERT_OK(q.copy(b, a, {.signal = {{s, 1}}, .label = "copy"}));
+  ASSERT_OK(a.write(8, word));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_EQ(reports(), 1u);
+  RaceReport report = device.races().front();
+  EXPECT_EQ(report.buffer, "A");
+  EXPECT_EQ(report.low, 8u);
+  EXPECT_EQ(report.high, 12u);
+  EXPECT_THAT(report.print(), HasSubstr("'copy' (queue 'Q', operation 0)"));
+  EXPECT_THAT(report.print(), HasSubstr("the host's write of buffer 'A'"));
+  EXPECT_THAT(report.missing, HasSubstr("submitted before"));
+  // With the edge: the write comes before the submission, or is waited for.
+  ASSERT_OK(a.write(8, word));
+  ASSERT_OK(q.copy(b, a, {.signal = {{s, 2}}}));
+  ASSERT_OK(s.wait(2));
+  ASSERT_OK(a.write(8, word));
+  ASSERT_OK(q.copy(b, a, {.wait = {{go, 1}}, .signal = {{s, 3}}}));
+  ASSERT_OK(a.write(8, word));
+  ASSERT_OK(go.signal(1));
+  ASSERT_OK(s.wait(3));
+  EXPECT_EQ(reports(), 1u);
+
+  // A read before the wait, and after it.
+  ASSERT_OK(q.fill(a, 7, {.signal = {{s, 4}}, .label = "fill"}));
+  ASSERT_OK(a.read(0, word));
+  ASSERT_OK(s.wait(4));
+  ASSERT_EQ(reports(), 2u);
+  EXPECT_THAT(device.races().back().print(), HasSubstr("'fill'"));
+  ASSERT_OK(a.read(0, word));
+  EXPECT_EQ(reports(), 2u);
+
+  // Disjoint bytes.
+  ASSERT_OK(q.fill({a, 0, 32}, 1));
+  ASSERT_OK(a.write(32, word));
+  ASSERT_OK(other.fill({a, 36, 28}, 2));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_OK(other.waitIdle());
+  EXPECT_EQ(reports(), 2u);
+
+  // Two queues, without and with a semaphore, and by a barrier.
+  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 5}}, .label = "writer"}));
+  ASSERT_OK(other.copy(b, a, {.label = "reader"}));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_OK(other.waitIdle());
+  ASSERT_EQ(reports(), 3u);
+  EXPECT_THAT(device.races().back().missing,
+              HasSubstr("wait for semaphore 'S' >= 5"));
+  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 6}}, .label = "writer 2"}));
+  ASSERT_OK(other.copy(b, a, {.wait = {{s, 6}}, .label = "reader 2"}));
+  ASSERT_OK(other.fill(b, 9, {.barrier = true}));
+  ASSERT_OK(other.waitIdle());
+  EXPECT_EQ(reports(), 3u);
+}
+
+TESSERA_CONFORMANCE(DiagnosisConformance);
+
+class HungKernelConformance : public Conformance {};
+
+// Where an endless kernel is, is told by the device's way-points.
+TEST_P(HungKernelConformance, hang_dump_of_a_kernel) {
+  Result<TestKernel> kernel = TestKernel::create(space, TestKernel::endless());
+  ASSERT_OK(kernel.status());
+  Queue q = queue("Q");
+  ASSERT_OK(q.submitRaw(kernel->packet(), {.label = "endless"}));
+  EXPECT_EQ(q.waitIdle(device.afterCycles(20'000)).code(),
+            StatusCode::DeadlineExceeded);
+  HangDump dump = device.hangDump();
+  ASSERT_EQ(dump.queues.size(), 1u);
+  EXPECT_EQ(dump.queues[0].status, "running");
+  EXPECT_THAT(dump.queues[0].head, HasSubstr("packet 0: dispatch"));
+  EXPECT_TRUE(dump.queues[0].slot);
+  std::string points;
+  for (const std::string &line : dump.wayPoints)
+    points += line + "\n";
+  EXPECT_THAT(points, HasSubstr("core 0: kernel"));
+  EXPECT_THAT(points, HasSubstr("sequencer at pc"));
+  EXPECT_THAT(points, HasSubstr("has not finished"));
+  ASSERT_OK(q.reset());
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, HungKernelConformance,
+                         ::testing::Values("simulator"));
+
+} // namespace

@@ -1,0 +1,90 @@
+//===- Mutants.cpp - The planted bugs -------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mutants.h"
+
+namespace tessera::mutants {
+
+std::span<const Mutant> all() {
+  static constexpr Mutant list[] = {
+      // The command processor.
+      {"wait-one-too-low", "fan_out_values",
+       "a wait is satisfied by the value below"},
+      {"any-for-all", "barrier_and_all",
+       "one of several waits is taken for all"},
+      {"barrier-dropped", "fifo_same_queue",
+       "a packet with the barrier flag does not wait"},
+      {"barrier-holds-nothing-back", "fifo_same_queue",
+       "packets behind a barrier overtake it"},
+      {"barrier-looks-at-the-last", "fifo_same_queue",
+       "a barrier waits for the oldest packet only"},
+      {"completed-without-running", "silent_misexecution",
+       "a copy is completed and never run"},
+      {"dispatch-not-run", "silent_misexecution",
+       "a dispatch is completed and its cores never begin"},
+      {"completion-before-data", "wait_before_signal",
+       "a copy signals as it starts"},
+      {"wake-up-lost", "wait_before_signal",
+       "a completion does not look for what it lets start"},
+      {"done-counts-twice", "fifo_same_queue",
+       "the done index runs ahead of the packets"},
+      {"parked-run-after-fault", "head_fault_abort_rest",
+       "packets behind a fault still run"},
+      {"wrong-queue-aborted", "bad_packet_isolated",
+       "a fault drops another queue's packets"},
+      {"fault-address-of-page", "memory_fault_kinds",
+       "the fault record has the page, not the byte"},
+      {"decreasing-signal-taken", "signals_must_grow",
+       "a signal that does not raise its semaphore is no fault"},
+      {"unpublished-skipped", "publication_order",
+       "an unpublished slot is stepped over"},
+      {"wrap-one-late", "wrap_everything",
+       "the ring's index is masked wrongly"},
+      {"watchdog-late", "hang_watchdog", "the watchdog allows a cycle more"},
+      {"poison-ignored", "fault_storm", "a poisoned page is used"},
+      {"order-by-address", "bit_identical",
+       "events at the same time come in an order of host addresses"},
+      {"observer-takes-time", "profiler_inert",
+       "an observed device is a cycle slower"},
+      // The runtime.
+      {"doorbell-one-short", "fifo_same_queue",
+       "the doorbell leaves the last packet out"},
+      {"lost-doorbell-stays-lost", "doorbell_lost",
+       "an idle device with unread packets is left alone"},
+      {"stopped-queue-takes-work", "bad_packet_isolated",
+       "a stopped queue accepts operations"},
+      {"barrier-flag-forgotten", "fifo_same_queue",
+       "the barrier option does not get into the packet"},
+      {"freed-at-submit", "drop_handles_in_flight",
+       "memory is kept alive until the submission only"},
+      {"completed-one-early", "bad_packet_isolated",
+       "an operation counts as complete before its packet"},
+      {"failure-not-passed-on", "failure_propagates",
+       "a failed semaphore does not say so"},
+      {"deadlock-not-proved", "deadlock_cycle",
+       "a cycle of waits ends as a timeout"},
+      {"deadline-late", "wait_timeout_exact",
+       "a deadline passes a femtosecond late"},
+      {"reset-keeps-semaphores", "device_lost",
+       "semaphores of before a reset go on"},
+      // Diagnosis and drivers.
+      {"storm-not-coalesced", "fault_storm",
+       "each fault of a storm is a report"},
+      {"work-not-checked", "silent_misexecution",
+       "the engines' counters are not compared"},
+      {"races-without-the-host", "host_races",
+       "accesses of the host are not looked at"},
+      {"dump-without-waits", "hang_dump", "a dump has no waits"},
+      {"recorder-misses-host-stores", "record_replay",
+       "stores of the host are not recorded"},
+      {"replay-ignores-results", "record_replay",
+       "a replay does not compare what was read"},
+  };
+  return list;
+}
+
+} // namespace tessera::mutants
