@@ -14,52 +14,28 @@
 
 namespace tessera::sim {
 
-using isa::Opcode;
-
 /// The most multiply-accumulates of one instruction.
 static constexpr uint64_t maxMacs = uint64_t(1) << 32;
 
-MatrixEngine::MatrixEngine(Core &core) : QueueEngine(core, Engine::Matrix) {}
+MatrixEngine::MatrixEngine(Core &core) : InOrderEngine(core, Engine::Matrix) {}
 
 void MatrixEngine::reset() {
-  resetQueue();
-  operations.clear();
+  InOrderEngine::reset();
   chained = holds = false;
   held.clear();
   lastSwap = streamEnd = 0;
-  finishAt = never;
 }
 
 void MatrixEngine::step(Cycle now) {
   while (core.running() && headReady(now)) {
     QueueEntry entry = pop(now);
-    if (entry.isSync()) {
-      Operation operation;
-      operation.opcode = entry.opcode;
-      operation.pc = entry.pc;
-      operation.signals = entry.signals;
-      operation.remote = entry.remote;
-      operation.ready = now + 1;
-      if (!operations.empty())
-        operation.ready = std::max(operation.ready, operations.back().ready);
-      operations.push_back(std::move(operation));
-      account.wait(StallCause::QueueEmpty, now);
-      account.charge(StallCause::Busy, now + 1);
-      nextStart = std::max(nextStart, now + 1);
-      scheduleFinish();
-      continue;
-    }
-    if (!startMma(entry, now))
+    if (entry.isSync())
+      startSync(entry, now);
+    else if (!startMma(entry, now))
       return;
   }
-  if (!core.running())
-    return;
-  if (!operations.empty())
-    account.wait(StallCause::FillDrain, now);
-  else if (waiting)
-    account.wait(core.waitCause(queue.front().waits), now);
-  else
-    account.wait(StallCause::QueueEmpty, now);
+  if (core.running())
+    rest(now);
 }
 
 FaultCause MatrixEngine::check(const QueueEntry &entry, Plan &plan,
@@ -133,19 +109,18 @@ static unsigned dimensionsIn(const isa::Descriptor &td, unsigned mask) {
   return unsigned(std::popcount(mask & ((1u << td.rank) - 1)));
 }
 
-Cycle MatrixEngine::rowsFree(const Operation &operation, uint64_t n) const {
+Cycle MatrixEngine::rowsFree(const MatrixResults &results, uint64_t n) const {
   const MatrixConfig &matrix = core.services.arch.matrix;
   Cycle gap = matrix.rows + matrix.fillLatency;
   Cycle earliest = 0;
-  for (const Operation &earlier : operations) {
-    if (earlier.written.empty() ||
-        !earlier.interval.overlaps(operation.interval))
+  for (const Operation &operation : operations) {
+    const MatrixResults &earlier = operation.results;
+    if (earlier.written.empty() || !earlier.interval.overlaps(results.interval))
       continue;
     // The same rows in the same order at the same pace follow at a distance;
     // otherwise all rows must be done.
-    bool same = earlier.acc == operation.acc &&
-                earlier.stream == operation.stream &&
-                n < earlier.written.size();
+    bool same = earlier.acc == results.acc &&
+                earlier.stream == results.stream && n < earlier.written.size();
     earliest = std::max(earliest, same ? earlier.written[n] + gap
                                        : earlier.written.back() +
                                              earlier.stream - 1 + gap);
@@ -183,14 +158,14 @@ AccessPattern MatrixEngine::weightsOf(const QueueEntry &entry, const Plan &plan,
   return weights;
 }
 
-void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
-                            Operation &operation, Cycle now) {
+Cycle MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
+                             MatrixResults &results, Cycle now) {
   const MatrixConfig &matrix = core.services.arch.matrix;
   Cycle gap = matrix.rows + matrix.fillLatency;
   Banks &banks = core.banks;
   banks.passTo(now);
-  operation.stream = plan.stream;
-  operation.written.assign(plan.blocksN, 0);
+  results.stream = plan.stream;
+  results.written.assign(plan.blocksN, 0);
   account.wait(StallCause::FillDrain, now);
   Cycle lastStart = now;
   for (uint64_t n = 0; n < plan.blocksN; ++n) {
@@ -206,9 +181,9 @@ void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
       account.charge(StallCause::WeightLoad, unhindered);
       account.charge(StallCause::BankConflict, start);
       if (k > 0)
-        start = std::max(start, operation.written[n] + gap);
+        start = std::max(start, results.written[n] + gap);
       else if (entry.accumulate)
-        start = std::max(start, rowsFree(operation, n));
+        start = std::max(start, rowsFree(results, n));
       account.charge(StallCause::FillDrain, start);
       account.charge(StallCause::Busy, start + plan.stream);
       chained = true;
@@ -218,16 +193,13 @@ void MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
       streamEnd = banks.place(BankUser::MatrixA, rowsOf(entry, plan, k), plan.m,
                               start, plan.pace);
       account.charge(StallCause::BankConflict, streamEnd);
-      operation.written[n] = streamEnd - plan.stream;
+      results.written[n] = streamEnd - plan.stream;
     }
   }
-  operation.ready =
-      streamEnd + matrix.rows + matrix.cols - 2 + matrix.fillLatency;
-  if (!operations.empty()) // a slower predecessor cannot be overtaken
-    operation.ready = std::max(operation.ready, operations.back().ready);
   // The next mma's weights can load from here on; its waits are taken then. A
   // kept block leaves the place for the next one's free.
   nextStart = entry.keepWeights ? now : lastStart;
+  return streamEnd + matrix.rows + matrix.cols - 2 + matrix.fillLatency;
 }
 
 static uint8_t *bytesOf(std::vector<uint32_t> &lanes) {
@@ -242,14 +214,16 @@ void MatrixEngine::gatherAccumulator(const isa::Descriptor &acc,
                                      uint8_t *dense) {
   // Results under way are put in place, and what they cover is put back.
   uint8_t *memory = core.acc.data();
-  std::vector<std::pair<const Operation *, std::vector<uint8_t>>> covered;
-  for (const Operation &o : operations)
-    if (!o.results.empty() && o.interval.overlaps(interval)) {
-      std::vector<uint8_t> old(o.results.size() * 4);
-      gatherLocal(memory, o.acc, old.data());
-      scatterLocal(memory, o.acc, bytesOf(o.results));
-      covered.emplace_back(&o, std::move(old));
-    }
+  std::vector<std::pair<const MatrixResults *, std::vector<uint8_t>>> covered;
+  for (const Operation &operation : operations) {
+    const MatrixResults &o = operation.results;
+    if (o.sums.empty() || !o.interval.overlaps(interval))
+      continue;
+    std::vector<uint8_t> old(o.sums.size() * 4);
+    gatherLocal(memory, o.acc, old.data());
+    scatterLocal(memory, o.acc, bytesOf(o.sums));
+    covered.emplace_back(&o, std::move(old));
+  }
   gatherLocal(memory, acc, dense);
   for (auto it = covered.rbegin(); it != covered.rend(); ++it)
     scatterLocal(memory, it->first->acc, it->second.data());
@@ -267,30 +241,27 @@ gatherLanes(const uint8_t *memory, const isa::Descriptor &td, unsigned mask) {
 }
 
 void MatrixEngine::compute(const QueueEntry &entry, const Plan &plan,
-                           Operation &operation) {
+                           MatrixResults &results) {
   const isa::Descriptor &a = entry.operands[1], &b = entry.operands[2];
   unsigned all = (1u << b.rank) - 1;
   std::vector<uint32_t> left = gatherLanes(core.spm.data(), a, entry.maskA);
   if (!entry.keepWeights)
     held = gatherLanes(core.spm.data(), b, all & ~unsigned(entry.maskB));
-  std::vector<uint32_t> &sums = operation.results;
+  std::vector<uint32_t> &sums = results.sums;
   sums.resize(plan.m * plan.n);
   if (entry.accumulate)
-    gatherAccumulator(operation.acc, operation.interval, bytesOf(sums));
+    gatherAccumulator(results.acc, results.interval, bytesOf(sums));
   MatrixShape shape{plan.m, plan.n, plan.k};
   auto *multiply = isFloat(a.format) ? multiplyFloat : multiplyInteger;
   multiply(shape, left.data(), held.data(), sums.data());
 }
 
 bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
-  Operation operation;
-  operation.opcode = entry.opcode;
-  operation.pc = entry.pc;
-  operation.signals = entry.signals;
-  operation.acc = entry.operands[0];
+  MatrixResults results;
+  results.acc = entry.operands[0];
   Plan plan;
   uint64_t address = 0;
-  FaultCause fault = check(entry, plan, operation.interval, address);
+  FaultCause fault = check(entry, plan, results.interval, address);
   if (fault != FaultCause::None) {
     core.fault(fault, entry.pc, address);
     return false;
@@ -304,8 +275,8 @@ bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
     checker->write(core, kind, entry.operands[0]);
   }
   if (!core.services.options.timingOnly)
-    compute(entry, plan, operation);
-  schedule(entry, plan, operation, now);
+    compute(entry, plan, results);
+  Cycle ready = schedule(entry, plan, results, now);
   holds = plan.blocksK * plan.blocksN == 1;
   heldOperand = entry.operands[2];
   heldDims = entry.maskB;
@@ -316,48 +287,16 @@ bool MatrixEngine::startMma(const QueueEntry &entry, Cycle now) {
     core.countRead(entry.operands[2]);
   if (entry.accumulate)
     core.countRead(entry.operands[0]);
-  operations.push_back(std::move(operation));
-  scheduleFinish();
+  started(entry, ready, std::move(results));
   return true;
 }
 
-void MatrixEngine::scheduleFinish() {
-  if (operations.empty() || finishAt <= operations.front().ready)
+void MatrixEngine::commit(const MatrixResults &results) {
+  if (results.written.empty()) // no mma
     return;
-  finishAt = operations.front().ready;
-  post(finishAt, Phase::Complete, Finish);
-}
-
-void MatrixEngine::finishReady(Cycle now) {
-  while (!operations.empty() && operations.front().ready <= now) {
-    Operation o = std::move(operations.front());
-    operations.pop_front();
-    if (o.opcode == Opcode::MMA) {
-      if (!o.results.empty())
-        scatterLocal(core.acc.data(), o.acc, bytesOf(o.results));
-      core.countWrite(o.acc, o.interval);
-    }
-    core.trace(TraceEvent::Kind::InstructionEnd, kind, o.opcode, o.pc);
-    core.signal(o.signals, kind, o.pc);
-    core.signalCore(o.remote, kind, o.pc);
-    if (!core.running())
-      return;
-  }
-  scheduleFinish();
-  if (operations.empty())
-    account.wait(waiting ? core.waitCause(queue.front().waits)
-                         : StallCause::QueueEmpty,
-                 now);
-  core.checkDone();
-}
-
-void MatrixEngine::handle(const Event &event) {
-  if (!accept(event) || event.code != Finish)
-    return;
-  Cycle now = core.services.now();
-  if (finishAt == now)
-    finishAt = never;
-  finishReady(now);
+  if (!results.sums.empty())
+    scatterLocal(core.acc.data(), results.acc, bytesOf(results.sums));
+  core.countWrite(results.acc, results.interval);
 }
 
 } // namespace tessera::sim

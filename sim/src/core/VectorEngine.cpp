@@ -13,13 +13,7 @@ namespace tessera::sim {
 
 using isa::Opcode;
 
-VectorEngine::VectorEngine(Core &core) : QueueEngine(core, Engine::Vector) {}
-
-void VectorEngine::reset() {
-  resetQueue();
-  operations.clear();
-  finishAt = never;
-}
+VectorEngine::VectorEngine(Core &core) : InOrderEngine(core, Engine::Vector) {}
 
 void VectorEngine::step(Cycle now) {
   while (core.running() && headReady(now)) {
@@ -44,29 +38,10 @@ void VectorEngine::step(Cycle now) {
       start(head, plan, now);
       continue;
     }
-    QueueEntry head = pop(now);
-    account.wait(StallCause::QueueEmpty, now);
-    account.charge(StallCause::Busy, now + 1);
-    nextStart = now + 1;
-    Operation operation;
-    operation.opcode = head.opcode;
-    operation.pc = head.pc;
-    operation.signals = head.signals;
-    operation.remote = head.remote;
-    operation.ready = now + 1;
-    if (!operations.empty())
-      operation.ready = std::max(operation.ready, operations.back().ready);
-    operations.push_back(std::move(operation));
-    scheduleFinish();
+    startSync(pop(now), now);
   }
-  if (!core.running())
-    return;
-  if (!operations.empty())
-    account.wait(StallCause::FillDrain, now);
-  else if (waiting)
-    account.wait(core.waitCause(queue.front().waits), now);
-  else
-    account.wait(StallCause::QueueEmpty, now);
+  if (core.running())
+    rest(now);
 }
 
 Cycle VectorEngine::dependencesReady(const VectorPlan &plan) const {
@@ -74,7 +49,7 @@ Cycle VectorEngine::dependencesReady(const VectorPlan &plan) const {
   for (const std::vector<VectorInput> *list : {&plan.inputs, &plan.oldContents})
     for (const VectorInput &input : *list)
       for (const Operation &o : operations)
-        for (const VectorOutput &output : o.outputs)
+        for (const VectorOutput &output : o.results.outputs)
           if (output.td.space == input.td.space &&
               output.interval.overlaps(input.interval))
             ready = std::max(ready, o.ready);
@@ -88,13 +63,6 @@ void VectorEngine::start(const QueueEntry &entry, VectorPlan &plan, Cycle now) {
     core.banks.passTo(now);
     cost.real = core.banks.place(*cost.accesses, now) - now;
   }
-  Operation operation;
-  operation.opcode = entry.opcode;
-  operation.pc = entry.pc;
-  operation.signals = entry.signals;
-  operation.ready = now + cost.real + arch.vector.latency + cost.tail;
-  if (!operations.empty())
-    operation.ready = std::max(operation.ready, operations.back().ready);
   account.wait(StallCause::FillDrain, now);
   account.charge(StallCause::Busy, now + cost.ideal);
   account.charge(StallCause::BankConflict, now + cost.real);
@@ -117,9 +85,8 @@ void VectorEngine::start(const QueueEntry &entry, VectorPlan &plan, Cycle now) {
     computeVector(core, entry, plan);
   if (core.services.checker)
     reportAccesses(entry, plan);
-  operation.outputs = std::move(plan.outputs);
-  operations.push_back(std::move(operation));
-  scheduleFinish();
+  started(entry, now + cost.real + arch.vector.latency + cost.tail,
+          {std::move(plan.outputs)});
 }
 
 /// Calls f(low, high) for the bytes of each run of `td`, moved by `elements`.
@@ -172,7 +139,12 @@ void VectorEngine::reportAccesses(const QueueEntry &entry,
   }
 }
 
-void VectorEngine::commit(const VectorOutput &output) {
+void VectorEngine::commit(const VectorResults &results) {
+  for (const VectorOutput &output : results.outputs)
+    write(output);
+}
+
+void VectorEngine::write(const VectorOutput &output) {
   uint8_t *memory = core.local(output.td.space);
   core.countWrite(output.td, output.interval);
   if (output.data.empty())
@@ -187,42 +159,6 @@ void VectorEngine::commit(const VectorOutput &output) {
       std::copy_n(output.data.begin() + long(i * bytes), bytes,
                   merged.begin() + long(i * bytes));
   scatterLocal(memory, output.td, merged.data());
-}
-
-void VectorEngine::scheduleFinish() {
-  if (operations.empty() || finishAt <= operations.front().ready)
-    return;
-  finishAt = operations.front().ready;
-  post(finishAt, Phase::Complete, Finish);
-}
-
-void VectorEngine::finishReady(Cycle now) {
-  while (!operations.empty() && operations.front().ready <= now) {
-    Operation o = std::move(operations.front());
-    operations.pop_front();
-    for (const VectorOutput &output : o.outputs)
-      commit(output);
-    core.trace(TraceEvent::Kind::InstructionEnd, kind, o.opcode, o.pc);
-    core.signal(o.signals, kind, o.pc);
-    core.signalCore(o.remote, kind, o.pc);
-    if (!core.running())
-      return;
-  }
-  scheduleFinish();
-  if (operations.empty())
-    account.wait(waiting ? core.waitCause(queue.front().waits)
-                         : StallCause::QueueEmpty,
-                 now);
-  core.checkDone();
-}
-
-void VectorEngine::handle(const Event &event) {
-  if (!accept(event) || event.code != Finish)
-    return;
-  Cycle now = core.services.now();
-  if (finishAt == now)
-    finishAt = never;
-  finishReady(now);
 }
 
 } // namespace tessera::sim
