@@ -159,6 +159,10 @@ static std::optional<Computed<double>> compute(StringRef op, double x,
     return R{std::sqrt(x)};
   if (op == "Reciprocal")
     return R{1 / x};
+  if (op == "Relu")
+    return R{std::isnan(x) || x > 0 ? x : 0};
+  if (op == "Round")
+    return R{std::nearbyint(x)};
   return std::nullopt;
 }
 
@@ -195,6 +199,8 @@ static std::optional<Computed<int64_t>> compute(StringRef op, int64_t x,
     return wrap(-a);
   if (op == "Abs")
     return wrap(x < 0 ? -a : a);
+  if (op == "Relu")
+    return R{std::max<int64_t>(x, 0)};
   if (op == "And")
     return R{x != 0 && y != 0, true};
   if (op == "Or")

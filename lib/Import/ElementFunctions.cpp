@@ -128,6 +128,9 @@ static Value buildIntegerBinary(StringRef op, int32_t type, B &b, Value x,
                 : arith::MaxUIOp::create(b, x, y);
   if (op == "Mod")
     return buildModulo(type, b, x, y);
+  if (op == "Remainder")
+    return sign ? arith::RemSIOp::create(b, x, y).getResult()
+                : arith::RemUIOp::create(b, x, y);
   if (op == "PRelu" && sign)
     return select(b,
                   arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x,
@@ -278,7 +281,45 @@ static Value buildHyperbolic(StringRef op, B &b, Value x) {
   return mul(b, half, log(div(b, add(b, one, x), sub(b, one, x)))); // Atanh
 }
 
+/// The arc tangent: the magnitude is brought below tan(pi / 8) by
+/// atan(x) = pi / 2 - atan(1 / x) and atan(x) = pi / 4 + atan((x - 1) / (x +
+/// 1)), then a series of odd powers.
+static Value buildArcTangent(B &b, Value x) {
+  using P = arith::CmpFPredicate;
+  constexpr double pi = 3.14159265358979323846;
+  auto real = [&](double value) {
+    return buildScalar(b, static_cast<float>(value));
+  };
+  Value size = math::AbsFOp::create(b, x), one = real(1);
+  Value isLarge = compareFloats(b, P::OGT, size, one);
+  Value small = select(b, isLarge, div(b, one, size), size);
+  Value isMiddle = compareFloats(b, P::OGT, small, real(std::sqrt(2.0) - 1));
+  Value reduced = select(b, isMiddle,
+                         div(b, sub(b, small, one), add(b, small, one)), small);
+  Value square = mul(b, reduced, reduced);
+  Value series = real(1.0 / 17);
+  for (int power = 15; power >= 1; power -= 2)
+    series = add(b, mul(b, arith::NegFOp::create(b, series), square),
+                 real(1.0 / power));
+  Value angle = mul(b, series, reduced);
+  angle = select(b, isMiddle, add(b, real(pi / 4), angle), angle);
+  angle = select(b, isLarge, sub(b, real(pi / 2), angle), angle);
+  return math::CopySignOp::create(b, angle, x);
+}
+
 static Value buildFloatUnary(StringRef op, B &b, Value x) {
+  if (op == "Atan")
+    return buildArcTangent(b, x);
+  if (op == "Asin" || op == "Acos") {
+    Value one = buildScalar(b, 1);
+    Value below = sub(b, one, x), above = add(b, one, x);
+    if (op == "Asin")
+      return buildArcTangent(
+          b, div(b, x, math::SqrtOp::create(b, mul(b, below, above))));
+    return mul(
+        b, buildScalar(b, 2),
+        buildArcTangent(b, math::SqrtOp::create(b, div(b, below, above))));
+  }
   if (op == "Relu")
     return arith::MaximumFOp::create(b, x, buildScalar(b, 0));
   if (op == "Abs")

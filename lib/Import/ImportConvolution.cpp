@@ -55,6 +55,9 @@ Value tessera::onnx::buildConvolution(ImplicitLocOpBuilder &b, Value image,
 }
 
 Status tessera::onnx::importConv(NodeImport &node) {
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(0));
+  if (own.size() == 5)
+    return importVolume(node);
   TESSERA_ASSIGN_OR_RETURN(Value image, node.input(0));
   TESSERA_ASSIGN_OR_RETURN(Value weights, node.input(1));
   ArrayRef<int64_t> in = shapeOf(image), filter = shapeOf(weights);

@@ -56,15 +56,85 @@ static bool foldConstants(NodeImport &node) {
   return result.has_value();
 }
 
+/// Before version 7 two shapes broadcast only if the node says so, the second
+/// from an axis of the first on. Gives the second operand's shape for what came
+/// later.
+static tessera::Result<std::optional<SmallVector<int64_t>>>
+readOldBroadcast(NodeImport &node) {
+  bool present = node.hasAttribute("broadcast") || node.hasAttribute("axis");
+  if (!present)
+    return std::optional<SmallVector<int64_t>>();
+  if (node.opset >= 7)
+    return NodeImport::error("attributes 'broadcast' and 'axis' are unknown "
+                             "from version 7 of the operators on");
+  TESSERA_ASSIGN_OR_RETURN(bool broadcast,
+                           node.flagAttribute("broadcast", false));
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> left, node.inputShape(0));
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> right, node.inputShape(1));
+  if (!broadcast || !node.hasAttribute("axis"))
+    return std::optional<SmallVector<int64_t>>();
+  int64_t rank = left.size(), own = right.size();
+  TESSERA_ASSIGN_OR_RETURN(int64_t axis, node.intAttribute("axis", 0));
+  TESSERA_ASSIGN_OR_RETURN(axis, node.axis(axis, rank, rank));
+  if (axis + own > rank)
+    return NodeImport::error(
+        fmt::format("the shape {} does not broadcast to {} from axis {} on",
+                    shapeText(right), shapeText(left), axis));
+  SmallVector<int64_t> shape(right.begin(), right.end());
+  shape.append(rank - axis - own, 1);
+  return std::optional(shape);
+}
+
+/// x shifted by y bits; 0 if that is all of them.
+static Value buildShift(ImplicitLocOpBuilder &b, bool left, Value x, Value y) {
+  Type type = x.getType();
+  Value inside =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, y,
+                            buildNumber(b, type, type.getIntOrFloatBitWidth()));
+  Value zero = buildNumber(b, type, 0);
+  Value amount = arith::SelectOp::create(b, inside, y, zero);
+  Value shifted = left ? arith::ShLIOp::create(b, x, amount).getResult()
+                       : arith::ShRUIOp::create(b, x, amount);
+  return arith::SelectOp::create(b, inside, shifted, zero);
+}
+
+Status tessera::onnx::importBitShift(NodeImport &node) {
+  TESSERA_ASSIGN_OR_RETURN(std::string direction,
+                           node.stringAttribute("direction", ""));
+  if (direction != "LEFT" && direction != "RIGHT")
+    return NodeImport::error(fmt::format(
+        "attribute 'direction' is '{}'; accepted are LEFT and RIGHT",
+        direction));
+  TESSERA_ASSIGN_OR_RETURN(Value x, node.storedInput(0));
+  TESSERA_ASSIGN_OR_RETURN(Value y, node.storedInput(1));
+  if (node.inputType(0) != Uint8 || node.inputType(1) != Uint8)
+    return refuseType(node);
+  TESSERA_ASSIGN_OR_RETURN(
+      Value result,
+      buildElementwise(node.b, {x, y}, elementTypeOf(x),
+                       [&](ImplicitLocOpBuilder &b, ValueRange e) {
+                         return buildShift(b, direction == "LEFT", e[0], e[1]);
+                       }));
+  node.setResult(0, result, Uint8);
+  return Status::success();
+}
+
 /// The operator applied to the operands one after the other.
 Status tessera::onnx::importBinary(NodeImport &node) {
   StringRef op = node.node.opType;
+  TESSERA_ASSIGN_OR_RETURN(std::optional<SmallVector<int64_t>> rightShape,
+                           readOldBroadcast(node));
   if (op == "Mod") {
     TESSERA_ASSIGN_OR_RETURN(bool truncates, node.flagAttribute("fmod", false));
+    if (truncates &&
+        isa<FloatType>(storedType(node.b.getContext(), node.inputType(0))))
+      return {StatusCode::Unsupported,
+              "is the remainder of floats (attribute 'fmod'); accepted are "
+              "integers"};
     if (truncates)
-      return {StatusCode::Unsupported, "attribute 'fmod' is 1; accepted is 0"};
+      op = "Remainder";
   }
-  if (foldConstants(node))
+  if (!rightShape && op == node.node.opType && foldConstants(node))
     return Status::success();
   int32_t type = computedType(node, 0);
   for (size_t i = 1; i < node.node.inputs.size(); ++i)
@@ -77,6 +147,8 @@ Status tessera::onnx::importBinary(NodeImport &node) {
   Type element = isComparison(op) ? node.b.getI1Type() : elementTypeOf(result);
   for (size_t i = 1; i < node.node.inputs.size(); ++i) {
     TESSERA_ASSIGN_OR_RETURN(Value right, computedInput(node, i));
+    if (rightShape)
+      right = buildReshape(node.b, right, *rightShape);
     bool known = true;
     TESSERA_ASSIGN_OR_RETURN(
         result,
@@ -225,18 +297,41 @@ Status tessera::onnx::importCast(NodeImport &node) {
   return Status::success();
 }
 
+static Value buildIsInfinite(ImplicitLocOpBuilder &b, Value x, bool positive,
+                             bool negative) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  auto is = [&](float value) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x,
+                                 buildScalar(b, value));
+  };
+  if (positive && negative)
+    return arith::OrIOp::create(b, is(infinity), is(-infinity));
+  if (positive || negative)
+    return is(positive ? infinity : -infinity);
+  return buildNumber(b, b.getI1Type(), 0);
+}
+
 Status tessera::onnx::importUnary(NodeImport &node) {
   if (foldConstants(node))
     return Status::success();
   StringRef op = node.node.opType;
   int32_t type = computedType(node, 0);
   TESSERA_ASSIGN_OR_RETURN(Value input, computedInput(node, 0));
-  bool known = true, truth = op == "IsNaN";
+  bool known = true, truth = op == "IsNaN" || op == "IsInf";
+  bool positive = true, negative = true;
+  if (op == "IsInf") {
+    TESSERA_ASSIGN_OR_RETURN(positive,
+                             node.flagAttribute("detect_positive", true));
+    TESSERA_ASSIGN_OR_RETURN(negative,
+                             node.flagAttribute("detect_negative", true));
+  }
   Type element = truth ? node.b.getI1Type() : elementTypeOf(input);
   TESSERA_ASSIGN_OR_RETURN(
       Value result,
       buildElementwise(node.b, input, element,
                        [&](ImplicitLocOpBuilder &b, ValueRange e) {
+                         if (op == "IsInf" && type == Float)
+                           return buildIsInfinite(b, e[0], positive, negative);
                          Value value = buildUnary(op, type, b, e[0]);
                          known = value != nullptr;
                          return known ? value : buildNumber(b, element, 0);

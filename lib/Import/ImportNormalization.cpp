@@ -40,8 +40,11 @@ Status tessera::onnx::importBatchNormalization(NodeImport &node) {
   // Only scales a running mean, which no output here shows.
   TESSERA_ASSIGN_OR_RETURN([[maybe_unused]] float momentum,
                            node.floatAttribute("momentum", 0.9f));
-  if (training)
-    return NodeImport::error("attribute 'training_mode' is 1; accepted is 0");
+  // Before version 7 the default was training.
+  TESSERA_ASSIGN_OR_RETURN(bool isTest, node.flagAttribute("is_test", false));
+  if (training || (node.opset < 7 && !isTest))
+    return NodeImport::error("trains; accepted is inference (training_mode 0, "
+                             "or is_test 1 before version 7)");
   if (!spatial)
     return NodeImport::error("attribute 'spatial' is 0; accepted is 1");
   if (!(epsilon >= 0))
@@ -186,6 +189,42 @@ static Status checkEpsilon(float epsilon) {
       epsilon));
 }
 
+/// The second and third results of a LayerNormalization: mean and one over the
+/// deviation of each row, in f32.
+static Status setRowStatistics(NodeImport &node, Value rows, float epsilon,
+                               ArrayRef<int64_t> shape, int64_t axis) {
+  if (!node.hasOutput(1) && !node.hasOutput(2))
+    return Status::success();
+  ImplicitLocOpBuilder &b = node.b;
+  SmallVector<int64_t> outer(shape.take_front(axis));
+  outer.append(shape.size() - axis, 1);
+  Value mean = buildRowMean(
+      b, rows, [](ImplicitLocOpBuilder &, ValueRange e) { return e[0]; });
+  if (node.hasOutput(1))
+    node.setResult(1, buildReshape(b, mean, outer), Float);
+  if (!node.hasOutput(2))
+    return Status::success();
+  Value centered = buildAcrossDim(
+      b, rows, mean, 1, [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+        return arith::SubFOp::create(b, e[0], e[1]);
+      });
+  Value variance = buildRowMean(
+      b, centered, [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+        return arith::MulFOp::create(b, e[0], e[0]);
+      });
+  TESSERA_ASSIGN_OR_RETURN(
+      Value inverse,
+      buildElementwise(
+          b, variance, [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+            Value shifted =
+                arith::AddFOp::create(b, e[0], buildScalar(b, epsilon));
+            return arith::DivFOp::create(b, buildScalar(b, 1),
+                                         math::SqrtOp::create(b, shifted));
+          }));
+  node.setResult(2, buildReshape(b, inverse, outer), Float);
+  return Status::success();
+}
+
 Status tessera::onnx::importLayerNormalization(NodeImport &node) {
   bool centers = node.node.opType == "LayerNormalization";
   TESSERA_ASSIGN_OR_RETURN(Value input, node.input(0));
@@ -213,7 +252,7 @@ Status tessera::onnx::importLayerNormalization(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(Value result,
                            buildScaleAndBias(node.b, normal, scale, bias));
   node.setResult(0, result);
-  return Status::success();
+  return setRowStatistics(node, rows, epsilon, shape, axis);
 }
 
 /// InstanceNormalization and GroupNormalization: rows are groups of channels.

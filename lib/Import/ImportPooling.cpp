@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Expansion.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
 #include "Window.h"
@@ -112,9 +113,94 @@ static tessera::Result<Value> buildAverage(ImplicitLocOpBuilder &b, Value sum,
                           });
 }
 
+/// The position of each window's first maximum among the input's elements.
+static tessera::Result<Value> buildMaxPositions(ImplicitLocOpBuilder &b,
+                                                const Pooling &pooling,
+                                                Value maxima,
+                                                bool columnMajor) {
+  const Window &window = pooling.window;
+  SmallVector<int64_t> in = withTwoSpatialDims(shapeOf(pooling.input)),
+                       out(shapeOf(maxima));
+  SmallVector<int64_t> high = window.fullPadsHigh();
+  Value input =
+      buildPad(b, buildReshape(b, pooling.input, in), 2, window.padsLow, high,
+               -std::numeric_limits<float>::infinity());
+  constexpr int64_t maxElements = int64_t(1) << 24;
+  if (product(in) > std::numeric_limits<int32_t>::max() ||
+      product(ArrayRef(shapeOf(input)).drop_front(2)) > maxElements)
+    return Status(StatusCode::Unsupported,
+                  "numbers the elements of an input with more than 2^24 in a "
+                  "plane");
+  // The number within the plane, for each element of the padded input.
+  int64_t rows = shapeOf(input)[2], columns = shapeOf(input)[3];
+  SmallVector<int32_t> numbers;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t y = row - window.padsLow[0], x = column - window.padsLow[1];
+      numbers.push_back(
+          static_cast<int32_t>(columnMajor ? x * in[2] + y : y * in[3] + x));
+    }
+  Type i32 = b.getI32Type();
+  Value table = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(RankedTensorType::get({rows, columns}, i32),
+                                ArrayRef<int32_t>(numbers)));
+  // n, c, y, x, then the window's rows and columns.
+  auto d = [&](unsigned dim) { return b.getAffineDimExpr(dim); };
+  auto at = [&](unsigned dim) {
+    return d(2 + dim) * window.strides[dim] +
+           d(4 + dim) * window.dilations[dim];
+  };
+  MLIRContext *context = b.getContext();
+  AffineMap result = AffineMap::get(6, 0, {d(0), d(1), d(2), d(3)}, context);
+  SmallVector<AffineMap> maps{
+      AffineMap::get(6, 0, {d(0), d(1), at(0), at(1)}, context), result,
+      AffineMap::get(6, 0, {at(0), at(1)}, context),
+      AffineMap::get(6, 0, {d(4), d(5)}, context), result};
+  SmallVector<utils::IteratorType> iterators(6, utils::IteratorType::parallel);
+  iterators[4] = iterators[5] = utils::IteratorType::reduction;
+  constexpr int32_t none = std::numeric_limits<int32_t>::max();
+  Value init = buildFilled(b, out, none, i32);
+  Value inPlane =
+      linalg::GenericOp::create(
+          b, init.getType(),
+          ValueRange{input, maxima, table, buildEmpty(b, window.kernel)}, init,
+          maps, iterators,
+          [&](OpBuilder &body, Location loc, ValueRange e) {
+            ImplicitLocOpBuilder inner(loc, body);
+            Value here = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ,
+                                               e[0], e[1]);
+            Value number = arith::SelectOp::create(
+                inner, here, e[2], buildNumber(inner, i32, none));
+            linalg::YieldOp::create(
+                inner, arith::MinSIOp::create(inner, e[4], number).getResult());
+          })
+          .getResult(0);
+  SmallVector<int32_t> planes;
+  for (int64_t plane = 0; plane < in[0] * in[1]; ++plane)
+    planes.push_back(static_cast<int32_t>(plane * in[2] * in[3]));
+  Value offsets = arith::ConstantOp::create(
+      b,
+      DenseElementsAttr::get(RankedTensorType::get({in[0], in[1], 1, 1}, i32),
+                             ArrayRef<int32_t>(planes)));
+  return buildElementwise(b, {inPlane, offsets}, b.getI64Type(),
+                          [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                            return arith::ExtSIOp::create(
+                                b, b.getI64Type(),
+                                arith::AddIOp::create(b, e[0], e[1]));
+                          });
+}
+
 static Status importMax(NodeImport &node, bool global) {
   TESSERA_ASSIGN_OR_RETURN(Pooling pooling, readPooling(node, global));
   Value result = buildPooling(node.b, pooling, Reduction::Max);
+  if (node.hasOutput(1)) {
+    TESSERA_ASSIGN_OR_RETURN(bool columnMajor,
+                             node.flagAttribute("storage_order", false));
+    TESSERA_ASSIGN_OR_RETURN(
+        Value positions,
+        buildMaxPositions(node.b, pooling, result, columnMajor));
+    node.setResult(1, buildReshape(node.b, positions, pooling.shape), Int64);
+  }
   node.setResult(0, buildReshape(node.b, result, pooling.shape));
   return Status::success();
 }
@@ -136,20 +222,43 @@ static Status importAverage(NodeImport &node, bool global) {
 }
 
 Status tessera::onnx::importMaxPool(NodeImport &node) {
-  // The storage order only numbers the second output, which is refused.
-  TESSERA_ASSIGN_OR_RETURN([[maybe_unused]] bool columnMajor,
-                           node.flagAttribute("storage_order", false));
+  TESSERA_RETURN_IF_ERROR(node.flagAttribute("storage_order", false).status());
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(0));
+  if (int32_t type = node.inputType(0); type == Uint8 || type == Int8) {
+    // f32 holds every byte.
+    Expansion e(node);
+    Expansion::Names results =
+        e.many("MaxPool",
+               {e("Cast", {node.node.inputs[0]},
+                  {{"to", attributeOf(int64_t(Float))}})},
+               node.node.outputs.size(), node.node.attributes);
+    e.result(0, e("Cast", {results[0]}, {{"to", attributeOf(int64_t(type))}}));
+    if (results.size() > 1)
+      e.result(1, results[1]);
+    return e.status;
+  }
+  if (own.size() == 5 && !node.hasOutput(1))
+    return importVolume(node);
   return importMax(node, false);
 }
 
 Status tessera::onnx::importAveragePool(NodeImport &node) {
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(0));
+  if (own.size() == 5)
+    return importVolume(node);
   return importAverage(node, false);
 }
 
 Status tessera::onnx::importGlobalAveragePool(NodeImport &node) {
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(0));
+  if (own.size() > 4)
+    return importGlobalPool(node);
   return importAverage(node, true);
 }
 
 Status tessera::onnx::importGlobalMaxPool(NodeImport &node) {
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(0));
+  if (own.size() > 4)
+    return importGlobalPool(node);
   return importMax(node, true);
 }

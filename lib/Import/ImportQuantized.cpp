@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConstantMath.h"
 #include "ElementFunctions.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
@@ -23,6 +24,7 @@ using namespace tessera;
 using namespace tessera::onnx;
 
 static bool isByte(int32_t type) { return type == Int8 || type == Uint8; }
+static bool isHalfByte(int32_t type) { return type == Int4 || type == Uint4; }
 
 //===-- To and from integers ----------------------------------------------===//
 
@@ -126,27 +128,85 @@ static tessera::Result<Value> buildDequantized(ImplicitLocOpBuilder &b, Value x,
       });
 }
 
+/// Constants of eight-bit floats, which f32 holds exactly, times their scale.
+static Status dequantizeFloats(NodeImport &node, const Tensor &constant) {
+  SmallVector<int64_t> shape(constant.shape.begin(), constant.shape.end());
+  TESSERA_ASSIGN_OR_RETURN(int64_t axis, readQuantizedAxis(node, shape.size()));
+  if (node.hasInput(2)) {
+    const Tensor *zero = node.constantInput(2);
+    if (!zero || !zero->numbers() ||
+        llvm::any_of(*zero->numbers(), [](double v) { return v != 0; }))
+      return NodeImport::error("has a zero point other than 0; accepted for "
+                               "float8 is 0");
+  }
+  TESSERA_ASSIGN_OR_RETURN(Value scale, node.input(1));
+  TESSERA_ASSIGN_OR_RETURN(scale, alongAxis(node.b, scale, shape, axis));
+  std::vector<double> numbers = *constant.numbers();
+  Value x =
+      node.buildConstant(tensorOf(Float, shape, ArrayRef<double>(numbers)));
+  TESSERA_ASSIGN_OR_RETURN(
+      Value result,
+      buildElementwise(node.b, {x, scale},
+                       [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                         return arith::MulFOp::create(b, e[0], e[1]);
+                       }));
+  node.setResult(0, result);
+  return Status::success();
+}
+
 Status tessera::onnx::importDequantizeLinear(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(Value x, node.storedInput(0));
   TESSERA_ASSIGN_OR_RETURN(Value scale, node.input(1));
   int32_t type = node.inputType(0);
-  if (!isByte(type) && type != Int32)
+  if (const Tensor *constant = node.constantInput(0);
+      constant && type >= Float8E4M3FN && type <= Float8E5M2FNUZ)
+    return dequantizeFloats(node, *constant);
+  if (!isByte(type) && !isHalfByte(type) && type != Int32)
     return {StatusCode::Unsupported,
-            fmt::format("has elements of type {}; accepted are int8, uint8 and "
-                        "int32",
+            fmt::format("has elements of type {}; accepted are int8, uint8, "
+                        "int4, uint4, int32 and constants of float8",
                         elementTypeName(type))};
   SmallVector<int64_t> shape(shapeOf(x));
-  TESSERA_ASSIGN_OR_RETURN(int64_t axis, readQuantizedAxis(node, shape.size()));
-  TESSERA_ASSIGN_OR_RETURN(scale, alongAxis(node.b, scale, shape, axis));
+  TESSERA_ASSIGN_OR_RETURN(int64_t block, node.intAttribute("block_size", 0));
+  TESSERA_ASSIGN_OR_RETURN(int64_t given, node.intAttribute("axis", 1));
+  int64_t rank = shape.size(), axis = given < 0 ? given + rank : given;
+  SmallVector<int64_t> whole = shape;
   Value zeroPoint;
   if (node.hasInput(2)) {
     TESSERA_ASSIGN_OR_RETURN(zeroPoint, node.storedInput(2));
-    TESSERA_ASSIGN_OR_RETURN(zeroPoint,
-                             alongAxis(node.b, zeroPoint, shape, axis));
+  }
+  if (block != 0) {
+    // Each block of elements along the axis has parameters of its own.
+    SmallVector<int64_t> blocks = shape, split;
+    if (axis < 0 || axis >= rank || block < 1 || shape[axis] % block != 0)
+      return NodeImport::error(
+          fmt::format("{} is not blocks of {} along axis {}", shapeText(shape),
+                      block, given));
+    blocks[axis] = shape[axis] / block;
+    if (shapeOf(scale) != ArrayRef(blocks) ||
+        (zeroPoint && shapeOf(zeroPoint) != ArrayRef(blocks)))
+      return NodeImport::error(
+          fmt::format("the scale has the shape {}; accepted is {}",
+                      shapeText(shapeOf(scale)), shapeText(blocks)));
+    split = blocks;
+    split.insert(split.begin() + axis + 1, block);
+    x = buildReshape(node.b, x, split);
+    blocks.insert(blocks.begin() + axis + 1, 1);
+    scale = buildReshape(node.b, scale, blocks);
+    if (zeroPoint)
+      zeroPoint = buildReshape(node.b, zeroPoint, blocks);
+  } else {
+    // A scalar, or a vector with one scale, has no use for the axis.
+    axis = axis >= 0 && axis < rank ? axis : -1;
+    TESSERA_ASSIGN_OR_RETURN(scale, alongAxis(node.b, scale, shape, axis));
+    if (zeroPoint) {
+      TESSERA_ASSIGN_OR_RETURN(zeroPoint,
+                               alongAxis(node.b, zeroPoint, shape, axis));
+    }
   }
   TESSERA_ASSIGN_OR_RETURN(Value result,
                            buildDequantized(node.b, x, type, scale, zeroPoint));
-  node.setResult(0, result);
+  node.setResult(0, buildReshape(node.b, result, whole));
   return Status::success();
 }
 

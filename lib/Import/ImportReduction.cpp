@@ -108,8 +108,7 @@ Status tessera::onnx::importReduction(NodeImport &node) {
                         : op == "ReduceMin" ? Reduction::Min
                                             : Reduction::Sum;
   if (op == "ReduceProd")
-    return {StatusCode::Unsupported,
-            "multiplies computed elements; accepted are constants"};
+    return importComputedProduct(node, axes, keep);
   int64_t count = 1;
   for (int64_t axis : axes)
     count *= shape[axis];
@@ -120,7 +119,7 @@ Status tessera::onnx::importReduction(NodeImport &node) {
       shape.erase(shape.begin() + axis);
   }
   int32_t type = node.inputType(0);
-  bool isInteger = type == Int32 || type == Int8;
+  bool isInteger = type == Int32 || type == Int8 || type == Int64;
   if (isInteger) {
     // Only what stays in the type is exact: i8 sums would have to wrap.
     if (op == "ReduceMean" || op == "ReduceL1" || op == "ReduceL2" ||

@@ -62,7 +62,18 @@ Status tessera::onnx::importIdentity(NodeImport &node) {
       return NodeImport::error("operand 2 (training_mode): accepted is a "
                                "constant false");
   }
+  if (node.node.opType == "Dropout" && node.opset < 7) {
+    TESSERA_ASSIGN_OR_RETURN(bool isTest, node.flagAttribute("is_test", false));
+    if (!isTest)
+      return NodeImport::error("trains; accepted is inference (is_test 1)");
+  }
   node.forwardInput();
+  // Without training the mask keeps everything.
+  if (node.node.opType == "Dropout" && node.hasOutput(1)) {
+    TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> shape, node.inputShape(0));
+    TESSERA_RETURN_IF_ERROR(checkShape(shape));
+    node.setResult(1, buildFilled(node.b, shape, 1, node.b.getI1Type()), Bool);
+  }
   return Status::success();
 }
 

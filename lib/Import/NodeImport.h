@@ -222,6 +222,26 @@ Status importScan(NodeImport &node);
 Status importCall(NodeImport &node, const Function &function);
 // ImportRecurrent.cpp
 Status importRecurrent(NodeImport &node);
+// ImportLoss.cpp
+Status importNegativeLogLikelihood(NodeImport &node);
+Status importSoftmaxCrossEntropy(NodeImport &node);
+// ImportExpanded.cpp
+Status importHardmax(NodeImport &node);
+/// A ReduceProd of what is computed.
+Status importComputedProduct(NodeImport &node, llvm::ArrayRef<int64_t> axes,
+                             bool keep);
+Status importEyeLike(NodeImport &node);
+Status importWindowFunction(NodeImport &node);
+Status importReverseSequence(NodeImport &node);
+Status importMeanVarianceNormalization(NodeImport &node);
+Status importCompress(NodeImport &node);
+Status importMaxUnpool(NodeImport &node);
+Status importBitShift(NodeImport &node);
+// ImportVolume.cpp
+/// Conv, MaxPool and AveragePool over three dimensions.
+Status importVolume(NodeImport &node);
+/// GlobalAveragePool and GlobalMaxPool over any number of them.
+Status importGlobalPool(NodeImport &node);
 // ImportAttention.cpp
 Status importAttention(NodeImport &node);
 Status importRotaryEmbedding(NodeImport &node);

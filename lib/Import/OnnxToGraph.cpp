@@ -19,6 +19,7 @@
 #include "WideBoundary.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -34,7 +35,7 @@ static Status invalid(std::string message) {
 }
 
 // The versions of the standard operators whose meaning is known.
-static constexpr int64_t minOpset = 7, maxOpset = 28;
+static constexpr int64_t minOpset = 1, maxOpset = 28;
 
 static Status checkOpset(const Model &model) {
   auto found = model.opsets.find("");
@@ -177,7 +178,15 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
     const ValueInfo &input = model.inputs[i];
     GraphValue &entry = values[input.name];
     entry.elementType = input.elementType;
-    if (deciding.count(input.name))
+    if (llvm::is_contained(shapes[i], 0) &&
+        elementBytes(input.elementType) != 0) {
+      Tensor empty;
+      empty.name = input.name;
+      empty.elementType = input.elementType;
+      empty.shape.assign(shapes[i].begin(), shapes[i].end());
+      empty.data = std::make_shared<const std::string>();
+      entry.constant = std::make_shared<const Tensor>(std::move(empty));
+    } else if (deciding.count(input.name))
       entry.constant = givenValue(input, i, shapes[i], options);
     if (entry.constant)
       continue;
@@ -201,6 +210,17 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
   SmallVector<int32_t> resultTypes;
   for (const ValueInfo &output : model.outputs) {
     tessera::Result<Value> value = values.materialize(output.name);
+    // Without elements there is nothing to compute.
+    if (const auto &constant = values[output.name].constant;
+        constant && constant->elementCount() == 0 &&
+        storedType(&context, constant->elementType)) {
+      SmallVector<int64_t> shape(constant->shape.begin(),
+                                 constant->shape.end());
+      value =
+          tensor::EmptyOp::create(builder, loc, shape,
+                                  storedType(&context, constant->elementType))
+              .getResult();
+    }
     if (!value.ok())
       return value.status().withContext("output");
     results.push_back(*value);

@@ -15,12 +15,15 @@ using namespace tessera::onnx;
 /// The operands of a node that must be known while importing, as a bit mask.
 static uint32_t decidingOperands(llvm::StringRef op) {
   return llvm::StringSwitch<uint32_t>(op)
-      .Cases({"ConstantOfShape", "If"}, 1)
-      .Cases({"CumSum", "Expand", "OneHot", "Reshape", "Split", "Squeeze",
-              "Tile", "TopK", "Trilu", "Unsqueeze"},
+      .Cases({"BlackmanWindow", "ConstantOfShape", "HammingWindow",
+              "HannWindow", "If"},
+             1)
+      .Cases({"Compress", "CumSum", "Expand", "OneHot", "Reshape", "Split",
+              "Squeeze", "Tile", "TopK", "Trilu", "Unsqueeze"},
              2)
       .Case("Loop", 3)
       .Case("Upsample", 2)
+      .Case("MaxUnpool", 4)
       .Case("Range", 7)
       .Case("Pad", 14)
       .Case("Resize", 14)

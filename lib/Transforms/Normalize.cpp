@@ -377,7 +377,7 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
         return op->emitError()
                << "'" << op->getName() << "' has the dynamic type " << type
                << "; shapes must be static";
-      if (shaped.getNumElements() == 0)
+      if (shaped.getNumElements() == 0 && !isa<tensor::EmptyOp>(op))
         return op->emitError()
                << "'" << op->getName() << "' has the empty type " << type
                << "; tensors must have elements";
