@@ -43,8 +43,9 @@ static constexpr int64_t maxBufferBytes = int64_t(1) << 48;
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t bytes) {
-  if (bytes < 1 || bytes >= maxBufferBytes)
-    return emitError() << "a buffer has 1 to 2^48 - 1 bytes, not " << bytes;
+  // A tensor without elements has none.
+  if (bytes < 0 || bytes >= maxBufferBytes)
+    return emitError() << "a buffer has 0 to 2^48 - 1 bytes, not " << bytes;
   return success();
 }
 

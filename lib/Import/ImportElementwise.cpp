@@ -61,6 +61,16 @@ static bool foldConstants(NodeImport &node) {
 /// later.
 static tessera::Result<std::optional<SmallVector<int64_t>>>
 readOldBroadcast(NodeImport &node) {
+  if (node.node.opType == "PRelu" && node.opset < 7) {
+    // One slope for each channel.
+    TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> x, node.inputShape(0));
+    TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> slope, node.inputShape(1));
+    if (slope.size() == 1 && x.size() > 2) {
+      SmallVector<int64_t> along(x.size() - 1, 1);
+      along[0] = slope[0];
+      return std::optional(along);
+    }
+  }
   bool present = node.hasAttribute("broadcast") || node.hasAttribute("axis");
   if (!present)
     return std::optional<SmallVector<int64_t>>();

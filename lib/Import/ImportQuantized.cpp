@@ -447,14 +447,10 @@ Status tessera::onnx::importMatMulInteger(NodeImport &node) {
   return Status::success();
 }
 
-/// The convolution of factors; their zero points must be known.
-static tessera::Result<Value> convolve(NodeImport &node, Factor image,
-                                       Factor weights) {
+/// The convolution of factors whose zero points are known.
+static tessera::Result<Value>
+convolveKnown(NodeImport &node, const Factor &image, const Factor &weights) {
   ImplicitLocOpBuilder &b = node.b;
-  if (image.zeroPoint || weights.zeroPoint)
-    return Status(StatusCode::Unsupported,
-                  "has zero points that are computed or differ by channel; "
-                  "accepted is one constant each");
   SmallVector<int64_t> in(shapeOf(image.value)), filter(shapeOf(weights.value));
   TESSERA_ASSIGN_OR_RETURN(int64_t group, node.intAttribute("group", 1));
   if ((in.size() != 3 && in.size() != 4) || filter.size() != in.size() ||
@@ -511,6 +507,72 @@ static tessera::Result<Value> convolve(NodeImport &node, Factor image,
           })
           .getResult(0);
   return buildReshape(b, result, shape);
+}
+
+/// Bytes that are all 1, in the shape of a factor.
+static Factor onesLike(ImplicitLocOpBuilder &b, const Factor &factor,
+                       bool oneBatch) {
+  SmallVector<int64_t> shape(shapeOf(factor.value));
+  if (oneBatch)
+    shape[0] = 1;
+  Factor ones;
+  ones.value = buildFilled(b, shape, 1, b.getI8Type());
+  return ones;
+}
+
+/// The convolution of factors. With x and w less their zero points a and c, and
+/// sums over the taps inside of the image:
+/// sum (x - a)(w - c) = sum xw - a sum w - c sum x + ac sum 1.
+static tessera::Result<Value> convolve(NodeImport &node, Factor image,
+                                       Factor weights) {
+  if (!image.zeroPoint && !weights.zeroPoint)
+    return convolveKnown(node, image, weights);
+  ImplicitLocOpBuilder &b = node.b;
+  Type i32 = b.getI32Type();
+  auto zeroOf = [&](const Factor &factor) -> Value {
+    if (factor.zeroPoint)
+      return factor.zeroPoint;
+    auto scalar = RankedTensorType::get({}, i32);
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(scalar, int32_t(factor.known)));
+  };
+  Value imageZero = zeroOf(image), weightsZero = zeroOf(weights);
+  // One for each filter, which is dimension 1 of the result.
+  if (shapeOf(imageZero).size() != 0 && product(shapeOf(imageZero)) != 1)
+    return Status(StatusCode::Unsupported,
+                  "has a zero point of the image for each channel; accepted is "
+                  "one number");
+  imageZero = buildReshape(b, imageZero, ArrayRef<int64_t>());
+  if (product(shapeOf(weightsZero)) != 1) {
+    SmallVector<int64_t> along(shapeOf(image.value).size() - 1, 1);
+    along[0] = shapeOf(weights.value)[0];
+    weightsZero = buildReshape(b, weightsZero, along);
+  } else {
+    weightsZero = buildReshape(b, weightsZero, ArrayRef<int64_t>());
+  }
+  Factor x{image.value, Value(), 0}, w{weights.value, Value(), 0};
+  Factor imageOnes = onesLike(b, image, true),
+         weightsOnes = onesLike(b, weights, false);
+  TESSERA_ASSIGN_OR_RETURN(Value products, convolveKnown(node, x, w));
+  TESSERA_ASSIGN_OR_RETURN(Value ofWeights, convolveKnown(node, imageOnes, w));
+  TESSERA_ASSIGN_OR_RETURN(Value ofImage, convolveKnown(node, x, weightsOnes));
+  TESSERA_ASSIGN_OR_RETURN(Value taps,
+                           convolveKnown(node, imageOnes, weightsOnes));
+  // sum xw - a (sum w - c sum 1) - c sum x
+  TESSERA_ASSIGN_OR_RETURN(
+      Value first,
+      buildElementwise(b, {ofWeights, weightsZero, taps, imageZero}, i32,
+                       [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                         Value rest = arith::SubIOp::create(
+                             b, e[0], arith::MulIOp::create(b, e[1], e[2]));
+                         return arith::MulIOp::create(b, rest, e[3]);
+                       }));
+  return buildElementwise(b, {products, first, ofImage, weightsZero}, i32,
+                          [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                            return arith::SubIOp::create(
+                                b, arith::SubIOp::create(b, e[0], e[1]),
+                                arith::MulIOp::create(b, e[2], e[3]));
+                          });
 }
 
 Status tessera::onnx::importConvInteger(NodeImport &node) {

@@ -98,6 +98,8 @@ static double sourcePosition(const Interpolation &how, const AxisScale &axis,
     double adjustment = axis.out / (axis.scale * axis.in);
     return axis.in / 2.0 * (1 - adjustment) + halfPixel;
   }
+  if (how.coordinates == "tf_half_pixel_for_nn")
+    return (x + 0.5) / axis.scale;
   if (how.coordinates == "tf_crop_and_resize")
     return axis.out == 1 ? 0.5 * (axis.start + axis.end) * (axis.in - 1)
                          : axis.start * (axis.in - 1) +
@@ -174,9 +176,10 @@ static tessera::Result<Interpolation> readInterpolation(NodeImport &node) {
     return NodeImport::error(fmt::format(
         "attribute 'mode' is '{}'; accepted are nearest, linear and cubic",
         how.mode));
-  const char *known[] = {"half_pixel",    "half_pixel_symmetric",
-                         "asymmetric",    "pytorch_half_pixel",
-                         "align_corners", "tf_crop_and_resize"};
+  const char *known[] = {"half_pixel",          "half_pixel_symmetric",
+                         "asymmetric",          "pytorch_half_pixel",
+                         "align_corners",       "tf_crop_and_resize",
+                         "tf_half_pixel_for_nn"};
   if (!llvm::is_contained(known, StringRef(how.coordinates)))
     return Status(StatusCode::Unsupported,
                   fmt::format("attribute 'coordinate_transformation_mode' is "
@@ -387,6 +390,11 @@ Status tessera::onnx::importLrn(NodeImport &node) {
 }
 
 Status tessera::onnx::importTrilu(NodeImport &node) {
+  if (const Tensor *constant = node.constantInput(0);
+      constant && constant->elementCount() == 0) {
+    node.forwardInput();
+    return Status::success();
+  }
   TESSERA_ASSIGN_OR_RETURN(Value value, node.storedInput(0));
   TESSERA_ASSIGN_OR_RETURN(bool upper, node.flagAttribute("upper", true));
   int64_t diagonal = 0;

@@ -57,10 +57,16 @@ Status tessera::onnx::importIdentity(NodeImport &node) {
   // Dropout's last operand turns training on.
   if (node.hasInput(2)) {
     const Tensor *training = node.constantInput(2);
+    const Tensor *ratio = node.hasInput(1) ? node.constantInput(1) : nullptr;
+    // Training drops nothing if the ratio is 0.
+    bool dropsNothing = ratio && ratio->numbers() &&
+                        ratio->elementCount() == 1 &&
+                        ratio->numbers()->front() == 0;
     if (!training || training->elementType != Bool ||
-        training->elementCount() != 1 || training->data->front() != 0)
+        training->elementCount() != 1 ||
+        (training->data->front() != 0 && !dropsNothing))
       return NodeImport::error("operand 2 (training_mode): accepted is a "
-                               "constant false");
+                               "constant false, or a ratio of 0");
   }
   if (node.node.opType == "Dropout" && node.opset < 7) {
     TESSERA_ASSIGN_OR_RETURN(bool isTest, node.flagAttribute("is_test", false));

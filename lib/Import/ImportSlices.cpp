@@ -228,8 +228,12 @@ Status tessera::onnx::importSlice(NodeImport &node) {
     if (tensor) {
       tensor = pickConstant(*tensor, dim, positions);
     } else if (positions.empty()) {
-      return NodeImport::error("the result has no elements; accepted are "
-                               "extents of at least 1");
+      // Without elements it is known.
+      tensor.emplace();
+      tensor->elementType = node.inputType(0);
+      tensor->shape.assign(shape.begin(), shape.end());
+      tensor->shape[dim] = 0;
+      tensor->data = std::make_shared<const std::string>();
     } else {
       TESSERA_ASSIGN_OR_RETURN(value, buildPick(node.b, value, dim, positions));
     }

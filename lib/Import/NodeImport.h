@@ -242,6 +242,8 @@ Status importBitShift(NodeImport &node);
 Status importVolume(NodeImport &node);
 /// GlobalAveragePool and GlobalMaxPool over any number of them.
 Status importGlobalPool(NodeImport &node);
+// ImportGridSample.cpp
+Status importGridSample(NodeImport &node);
 // ImportAttention.cpp
 Status importAttention(NodeImport &node);
 Status importRotaryEmbedding(NodeImport &node);

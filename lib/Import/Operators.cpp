@@ -89,6 +89,8 @@ static constexpr Operator operators[] = {
     {"GlobalMaxPool", 1, 1, 1, "", importGlobalMaxPool},
     {"Greater", 2, 2, 1, "axis broadcast", importBinary},
     {"GreaterOrEqual", 2, 2, 1, "", importBinary},
+    {"GridSample", 2, 2, 1, "align_corners mode padding_mode",
+     importGridSample},
     {"GroupNormalization", 3, 3, 1, "epsilon num_groups stash_type",
      importGroupNormalization},
     {"GRU", 3, 6, 2,

@@ -23,6 +23,7 @@ static uint32_t decidingOperands(llvm::StringRef op) {
              2)
       .Case("Loop", 3)
       .Case("Upsample", 2)
+      .Case("Dropout", 6)
       .Case("MaxUnpool", 4)
       .Case("Range", 7)
       .Case("Pad", 14)

@@ -8,14 +8,16 @@
 #include "tessera/Pipelines/Compiler.h"
 #include "Diagnostics.h"
 #include "ImportedModel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
-#include "llvm/Support/raw_ostream.h"
 #include "tessera/Conversion/BuildObject.h"
 #include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Transforms/ExposeDispatches.h"
 #include "tessera/Transforms/Workload.h"
+#include "llvm/Support/raw_ostream.h"
 #include <chrono>
 #include <fmt/format.h>
 #include <set>
@@ -33,8 +35,8 @@ public:
         timingStream(timing) {
     if (options.timing) {
       timingManager.setEnabled(true);
-      timingManager.setOutput(
-          createOutputStrategy(DefaultTimingManager::OutputFormat::Text, timingStream));
+      timingManager.setOutput(createOutputStrategy(
+          DefaultTimingManager::OutputFormat::Text, timingStream));
       timingScope = timingManager.getRootScope();
     }
   }
@@ -67,9 +69,9 @@ public:
       for (const std::string &name : passNames)
         if (!name.empty())
           known += (known.empty() ? "" : ", ") + name;
-      return Status(StatusCode::InvalidArgument,
-                    "--dump-after: no pass '" + options.dumpAfter +
-                        "' ran; passes: " + known);
+      return Status(StatusCode::InvalidArgument, "--dump-after: no pass '" +
+                                                     options.dumpAfter +
+                                                     "' ran; passes: " + known);
     }
     timingScope.stop();
     timingManager.print();
@@ -120,6 +122,21 @@ Status checkDeviceMemory(const Object &object, const Architecture &arch) {
 
 } // namespace
 
+Result<ModelWork> tessera::countModelWork(const std::string &path,
+                                          const CompileOptions &options) {
+  TESSERA_ASSIGN_OR_RETURN(std::shared_ptr<ImportedModel> imported,
+                           importForCompilation(path, options));
+  PhaseRunner runner(*imported->module, options);
+  TESSERA_RETURN_IF_ERROR(runner.run(addFoldingPhase));
+  Workload workload = countWorkload(*imported->module);
+  ModelWork work;
+  work.compulsoryBytes = workload.compulsoryBytes;
+  for (size_t i = 0; i < workload.operators.size(); ++i)
+    work.layers.push_back(
+        {std::move(workload.operators[i]), workload.operandBytes[i]});
+  return work;
+}
+
 Result<CompiledModel> tessera::compileModel(const std::string &path,
                                             const CompileOptions &options) {
   auto start = std::chrono::steady_clock::now();
@@ -135,15 +152,22 @@ Result<CompiledModel> tessera::compileModel(const std::string &path,
   PhaseRunner runner(*module, options);
   auto finish = [&]() -> Result<CompiledModel> {
     TESSERA_RETURN_IF_ERROR(runner.finish(model));
-    model.seconds = std::chrono::duration<double>(
-                        std::chrono::steady_clock::now() - start)
-                        .count();
+    model.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
     return std::move(model);
   };
 
   TESSERA_RETURN_IF_ERROR(runner.run(addFoldingPhase));
   workload = countWorkload(*module);
   TESSERA_RETURN_IF_ERROR(runner.run(addGraphPhase));
+  if (auto entry = module->lookupSymbol<func::FuncOp>("main"))
+    model.outputCount = entry.getNumResults();
+  if (options.exposeDispatches) {
+    exposeDispatches(*module);
+    model.imported->dispatches = module->clone();
+    inlineDispatches(*model.imported->dispatches);
+  }
   if (options.emit == EmitLevel::Graph) {
     model.emittedText = printModule(*module);
     return finish();
@@ -160,8 +184,8 @@ Result<CompiledModel> tessera::compileModel(const std::string &path,
     model.emittedText = printModule(*module);
     return finish();
   }
-  TESSERA_RETURN_IF_ERROR(
-      runner.run([&](OpPassManager &manager) { addDevicePhase(manager, arch); }));
+  TESSERA_RETURN_IF_ERROR(runner.run(
+      [&](OpPassManager &manager) { addDevicePhase(manager, arch); }));
   if (options.emit == EmitLevel::Device) {
     model.emittedText = printModule(*module);
     return finish();

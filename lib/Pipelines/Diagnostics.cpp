@@ -35,7 +35,8 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext *context)
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
           return success();
         std::string place = describe(diagnostic.getLocation());
-        std::string line = (place.empty() ? "" : place + ": ") + diagnostic.str();
+        std::string line =
+            (place.empty() ? "" : place + ": ") + diagnostic.str();
         // Passes run on many functions may say the same of the same place.
         if (std::find(errors.begin(), errors.end(), line) == errors.end())
           errors.push_back(std::move(line));

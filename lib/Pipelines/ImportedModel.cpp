@@ -19,7 +19,8 @@ static std::unique_ptr<MLIRContext> createContext() {
   registerTesseraDialects(registry);
   registerImportDialects(registry);
   // One thread: diagnostics and printed IR come in program order.
-  return std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  return std::make_unique<MLIRContext>(registry,
+                                       MLIRContext::Threading::DISABLED);
 }
 
 Result<std::shared_ptr<ImportedModel>>
@@ -30,8 +31,8 @@ tessera::importForCompilation(const std::string &path,
   ImportOptions importOptions{options.dims, options.inputShapes,
                               options.inputShapesByPosition,
                               options.inputBytesByPosition, options.inputBytes};
-  TESSERA_ASSIGN_OR_RETURN(imported->module,
-                           importModel(*imported->context, path, importOptions));
+  TESSERA_ASSIGN_OR_RETURN(
+      imported->module, importModel(*imported->context, path, importOptions));
   return imported;
 }
 
@@ -87,10 +88,19 @@ tessera::runReference(const CompiledModel &model,
   for (const HostTensor &input : inputs)
     bytes.emplace_back(input.bytes);
   TESSERA_ASSIGN_OR_RETURN(auto results, reference.run(bytes));
+  if (model.imported->dispatches) {
+    TESSERA_ASSIGN_OR_RETURN(
+        HostReference each,
+        HostReference::compile(*model.imported->dispatches));
+    TESSERA_ASSIGN_OR_RETURN(auto all, each.run(bytes));
+    for (size_t i = results.size(); i < all.size(); ++i)
+      results.push_back(std::move(all[i]));
+  }
   const std::vector<TensorSignature> &signature = model.object.outputs;
   if (results.size() != signature.size())
-    return Status(StatusCode::Internal,
-                  "the reference gives another number of outputs than the object");
+    return Status(
+        StatusCode::Internal,
+        "the reference gives another number of outputs than the object");
   std::vector<HostTensor> outputs;
   for (size_t i = 0; i < results.size(); ++i)
     outputs.push_back({signature[i].name, signature[i].type, signature[i].shape,

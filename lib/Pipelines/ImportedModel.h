@@ -25,6 +25,8 @@ namespace tessera {
 struct ImportedModel {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The dispatches, inlined, with the result of each; null unless asked for.
+  mlir::OwningOpRef<mlir::ModuleOp> dispatches;
 };
 
 /// Binds symbolic dimensions to `options.dims` and the shapes of given inputs,

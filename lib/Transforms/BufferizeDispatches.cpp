@@ -132,6 +132,8 @@ public:
       Operation *maker = findAllocation(value);
       if (maker && allocations.try_emplace(maker, output).second)
         continue;
+      if (bytesOf(cast<ShapedType>(value.getType())) == 0)
+        continue;
       copies.emplace_back(value, output);
     }
     for (Operation &op : entry.getBody().front().without_terminator())
@@ -221,6 +223,8 @@ private:
       for (OpOperand &use : op.getUses()) {
         auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
         if (dispatch && llvm::is_contained(dispatch.getOutputs(), use.get()))
+          continue;
+        if (bytesOf(cast<ShapedType>(op.getResult(0).getType())) == 0)
           continue;
         buffers[op.getResult(0)] =
             allocate(op.getLoc(), op.getResult(0).getType());

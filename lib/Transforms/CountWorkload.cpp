@@ -184,6 +184,24 @@ static void countOperation(Operation *op, const DataNeeds &needs,
   }
 }
 
+/// Bytes of the tensors that an operation reads, once each, and of its results.
+static uint64_t operandBytes(Operation *op) {
+  llvm::SmallPtrSet<Value, 8> read;
+  uint64_t bytes = 0;
+  auto linalgOp = llvm::dyn_cast<linalg::LinalgOp>(op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    // An initial value that nothing reads is only a place.
+    if (linalgOp && linalgOp.isDpsInit(&operand) &&
+        !linalgOp.payloadUsesValueFromOperand(&operand))
+      continue;
+    if (read.insert(operand.get()).second)
+      bytes += bytesOf(operand.get().getType());
+  }
+  for (Type type : op->getResultTypes())
+    bytes += bytesOf(type);
+  return bytes;
+}
+
 Workload tessera::countWorkload(ModuleOp module) {
   Workload workload;
   func::FuncOp entry = findEntry(module);
@@ -206,6 +224,7 @@ Workload tessera::countWorkload(ModuleOp module) {
       return;
     }
     workload.operators.back().producers = std::move(read);
+    workload.operandBytes.push_back(operandBytes(op));
     producers.define(op, {uint32_t(counted)});
   });
   return workload;

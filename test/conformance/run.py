@@ -25,6 +25,10 @@ import onnx_tensors
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
 RTOL, ATOL = 1e-3, 1e-7  # The ONNX project's own.
+# Expected bfloat16 values of this data are truncated; conversions round to the
+# nearest, as IEEE 754 has it and as later versions of the data do.
+TRUNCATED = {"test_cast_FLOAT_to_BFLOAT16", "test_castlike_FLOAT_to_BFLOAT16",
+             "test_castlike_FLOAT_to_BFLOAT16_expanded"}
 
 Outcome = collections.namedtuple("Outcome", "group name state detail")
 
@@ -43,7 +47,9 @@ def compare(got_path, want_path):
         return f"shape {got.shape}, expected {want.shape}"
     if got.dtype != want.dtype:
         return f"type {got.dtype}, expected {want.dtype}"
-    if want.dtype.kind in "iub":
+    if element == 16 and want_path.parent.parent.name in TRUNCATED:
+        good = (got.astype(int) - want.astype(int)) % 65536 <= 1
+    elif want.dtype.kind in "iub":
         good = got == want
     else:
         with np.errstate(all="ignore"):
@@ -62,8 +68,9 @@ def check(model, program, arch):
     data = folder / "test_data_set_0"
     with tempfile.TemporaryDirectory() as out:
         try:
+            given = ["--inputs", data] if list(data.glob("input_*.pb")) else []
             done = subprocess.run(
-                [program, "run", model, "--arch", arch, "--inputs", data, "--outputs", out],
+                [program, "run", model, "--arch", arch, *given, "--outputs", out],
                 capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             return Outcome(group, name, "hang", "no end within 300 s")

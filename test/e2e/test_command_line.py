@@ -107,7 +107,6 @@ class CommandLine(unittest.TestCase):
     def test_not_available_yet(self):
         self.check_errors(2, [(line, "available yet") for line in (
             "generate add.onnx --prompt hello --tokens 3",
-            "run add.onnx --verify=each",
             "run add.onnx --precision=bf16",
             "run add.onnx --reassociate",
             "run add.onnx --autotune=4",
@@ -228,6 +227,18 @@ class CommandLine(unittest.TestCase):
         report = json.loads(pathlib.Path(f"{out}.json").read_text())
         self.assertEqual((report["schema"], report["arch"], report["model"]), (1, "tiny", "add.onnx"))
         self.assertEqual([o["ok"] for o in report["outputs"]], [True])
+
+    def test_verify_each_dispatch(self):
+        shape = self.check_good(f"run {DIGITS} --arch tiny --dim N=3 --verify=each --outputs each")
+        self.assertRegex(shape, r"([2-9]|\d\d) of \1 dispatches compared agree")
+        # What belongs to dispatches is no output of the model.
+        self.assertEqual(len(list((self.tmp / "each").glob("*.npy"))), 1)
+
+    def test_work_of_layers(self):
+        text = self.check_good(f"info {DIGITS} --dim N=2 --layers")
+        self.assertRegex(text, r"work +\d+ multiply-adds")
+        self.assertRegex(text, r"matmul|conv")
+        self.assertIn("--dim N=", self.check_good(f"info {DIGITS}"))
 
     def test_object_of_the_same_model(self):
         for name, program in (("model", "add.onnx --arch tiny"), ("object", "add.tsr")):

@@ -13,7 +13,7 @@
 namespace tessera::tool {
 
 /// NAME=N, or what is wrong with it.
-static std::string checkDim(const std::string &text) {
+std::string CompileFlags::checkDim(const std::string &text) {
   size_t equals = text.find('=');
   uint64_t value = 0;
   const char *end = text.data() + text.size();

@@ -21,6 +21,8 @@ struct CompileFlags {
   std::string precision = "f32";
   bool timing = false;
 
+  /// What is wrong with a `--dim`; empty: nothing.
+  static std::string checkDim(const std::string &text);
   /// Adds `--arch`, `--dim`, `--precision`, `--timing` and refuses the compile
   /// options that are not available yet.
   void addTo(CLI::App &command);

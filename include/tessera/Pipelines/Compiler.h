@@ -30,7 +30,8 @@ namespace tessera {
 /// A tensor in host memory: row-major, densely packed, little endian.
 struct HostTensor {
   std::string name;
-  /// The element type as TensorSignature::type spells it: "f32", "i64", "bool", ….
+  /// The element type as TensorSignature::type spells it: "f32", "i64", "bool",
+  /// ….
   std::string type;
   std::vector<uint64_t> shape;
   std::vector<std::byte> bytes;
@@ -56,6 +57,8 @@ struct CompileOptions {
   /// Pass whose result is printed into `dumpText`; empty: none. An unknown name
   /// is an error that lists the known ones.
   std::string dumpAfter;
+  /// Make the result of every dispatch an output, after those of the model.
+  bool exposeDispatches = false;
   /// Fill `timingText` with the time that each pass took.
   bool timing = false;
 };
@@ -74,6 +77,16 @@ struct ModelDescription {
   uint64_t parameterBytes = 0; ///< Weights and other constants.
 };
 
+/// What a model asks for, once its shapes are known.
+struct ModelWork {
+  struct Layer {
+    OperatorRecord work;
+    uint64_t bytes = 0; ///< Of what it reads and writes.
+  };
+  std::vector<Layer> layers;
+  uint64_t compulsoryBytes = 0; ///< Inputs, weights and outputs, once each.
+};
+
 /// The imported module and whatever else runReference() needs (MLIR inside).
 struct ImportedModel;
 
@@ -82,19 +95,28 @@ struct CompiledModel {
   Object object; ///< Valid when emit was EmitLevel::Object.
   std::string emittedText, dumpText, timingText;
   double seconds = 0; ///< Wall time of the compilation.
+  /// Outputs of the model; the object's further ones are those of dispatches.
+  size_t outputCount = 0;
   std::shared_ptr<ImportedModel> imported;
 };
 
 /// Reads the declarations of `path` (.onnx, .mlir, .mlirbc).
 Result<ModelDescription> describeModel(const std::string &path);
 
+/// Imports the model and counts its work; the error of a model that cannot be
+/// imported names every node that stands in the way.
+Result<ModelWork> countModelWork(const std::string &path,
+                                 const CompileOptions &options);
+
 Result<CompiledModel> compileModel(const std::string &path,
                                    const CompileOptions &options);
 
 /// The same model lowered by upstream passes and run on the host: the
-/// reference of `--verify`. Inputs and outputs are in signature order.
-Result<std::vector<HostTensor>> runReference(const CompiledModel &model,
-                                             std::span<const HostTensor> inputs);
+/// reference of `--verify`. Inputs and outputs are in signature order. Outputs
+/// of dispatches are those of the dispatches as they were formed, lowered
+/// likewise.
+Result<std::vector<HostTensor>>
+runReference(const CompiledModel &model, std::span<const HostTensor> inputs);
 
 } // namespace tessera
 

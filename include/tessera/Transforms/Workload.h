@@ -26,6 +26,8 @@ namespace tessera {
 struct Workload {
   /// One record for each operation that computes, in program order.
   std::vector<OperatorRecord> operators;
+  /// Of each of them: bytes of what it reads and of its results.
+  std::vector<uint64_t> operandBytes;
   /// Bytes of weights, inputs and outputs, once each.
   uint64_t compulsoryBytes = 0;
 };

@@ -76,8 +76,8 @@ device.program @main inputs [] outputs [] {
 // -----
 
 device.program @main inputs [] outputs [] {
-  // expected-error @+1 {{a buffer has 1 to 2^48 - 1 bytes, not 0}}
-  %a = device.alloc : !device.buffer<0>
+  // expected-error @+1 {{a buffer has 0 to 2^48 - 1 bytes, not 281474976710656}}
+  %a = device.alloc : !device.buffer<281474976710656>
   device.return
 }
 
