@@ -60,7 +60,11 @@ void tessera::storeBooleansAsBytes(func::FuncOp function) {
   auto end = cast<func::ReturnOp>(block.getTerminator());
   builder.setInsertionPoint(end);
   for (OpOperand &operand : end->getOpOperands())
-    if (isBoolean(operand.get().getType()))
+    if (auto type = cast<RankedTensorType>(operand.get().getType());
+        isBoolean(type) && type.getNumElements() == 0)
+      operand.set(tensor::EmptyOp::create(builder, operand.get().getLoc(),
+                                          type.getShape(), byte));
+    else if (isBoolean(type))
       operand.set(mapElements(
           builder, operand.get().getLoc(), operand.get(), byte,
           [&](OpBuilder &body, Location loc, Value element) -> Value {

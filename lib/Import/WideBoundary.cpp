@@ -88,6 +88,12 @@ void tessera::storeIntegersAsPairs(func::FuncOp function) {
     if (isWide(operand.get().getType())) {
       ImplicitLocOpBuilder b(operand.get().getLoc(), function.getContext());
       b.setInsertionPoint(end);
+      SmallVector<int64_t> shape(shapeOf(operand.get()));
+      if (product(shape) == 0) {
+        shape.push_back(2);
+        operand.set(buildEmpty(b, shape, b.getI32Type()));
+        continue;
+      }
       operand.set(split(b, operand.get()));
     }
   function.setType(FunctionType::get(

@@ -102,7 +102,7 @@ TEST_F(ImportErrors, ListEveryNodeThatCannotBeImported) {
   EXPECT_THAT(error, HasSubstr("node 'first' (Mystery): unknown operator"));
   EXPECT_THAT(error, HasSubstr("node 'second' (Riddle): unknown operator"));
   EXPECT_THAT(error, HasSubstr("node 'third' (Softmax): axis 7"));
-  EXPECT_THAT(error, HasSubstr("known operators: Abs, Acosh, Add,"));
+  EXPECT_THAT(error, HasSubstr("known operators: Abs, Acos, Acosh, Add,"));
   EXPECT_THAT(error, Not(HasSubstr("'fine'")));
 }
 
@@ -158,16 +158,16 @@ TEST_F(ImportErrors, OutputsOtherThanDeclared) {
 
 // Exporters name outputs that nobody reads.
 TEST_F(ImportErrors, OutputsThatCannotBeComputed) {
-  auto dropout = [&](const std::string &read) {
+  auto sigmoid = [&](const std::string &read) {
     GraphBytes graph;
     graph.input(valueInfo("x", {2}))
         .output(valueInfo("z", {2}))
-        .node(node("n", "Dropout", {"x"}, {"y", "mask"}))
+        .node(node("n", "Sigmoid", {"x"}, {"y", "mask"}))
         .node(node("m", "Relu", {read}, {"z"}));
     return importOnnx(graph.model());
   };
-  EXPECT_EQ(dropout("y"), "no error");
-  EXPECT_EQ(dropout("mask"), "node 'n' (Dropout): output 1 ('mask') cannot be "
+  EXPECT_EQ(sigmoid("y"), "no error");
+  EXPECT_EQ(sigmoid("mask"), "node 'n' (Sigmoid): output 1 ('mask') cannot be "
                              "computed; accepted are 1");
 }
 
@@ -177,8 +177,9 @@ TEST_F(ImportErrors, OperatorSetVersions) {
       .output(valueInfo("y", {2}))
       .node(node("n", "Relu", {"x"}, {"y"}));
   EXPECT_EQ(importOnnx(graph.model(7)), "no error");
-  EXPECT_THAT(importOnnx(graph.model(6)),
-              HasSubstr("version 6 of the standard operators; accepted are 7"));
+  EXPECT_EQ(importOnnx(graph.model(1)), "no error");
+  EXPECT_THAT(importOnnx(graph.model(0)),
+              HasSubstr("version 0 of the standard operators; accepted are 1"));
   EXPECT_THAT(importOnnx(graph.model(99)), HasSubstr("version 99"));
 }
 
@@ -209,7 +210,7 @@ TEST_F(ImportErrors, SymbolicDimensions) {
             "no input is called 'picture'; the model has image");
   options.inputShapes.clear();
   options.dims = {{"N", 0}};
-  EXPECT_THAT(import(digits, options), HasSubstr("the extent 0"));
+  EXPECT_THAT(import(digits, options), HasSubstr("has no elements"));
   options.dims = {{"N", uint64_t(1) << 63}};
   EXPECT_THAT(import(digits, options), HasSubstr("more than 2^40 elements"));
 }
