@@ -183,6 +183,26 @@ static std::optional<Conflict> checkDram(const DramConfig &dram) {
   return std::nullopt;
 }
 
+/// A line is on one channel and is whole column commands.
+static std::optional<Conflict> checkCache(const Architecture &arch) {
+  constexpr uint64_t line = 64;
+  if (arch.llc.bytes == 0)
+    return std::nullopt;
+  if (arch.dram.atomBytes() > line)
+    return Conflict{"llc.bytes",
+                    fmt::format("a line of {} bytes is less than the {} that a "
+                                "DRAM command moves",
+                                line, arch.dram.atomBytes()),
+                    "0, or a DRAM with commands of at most 64 bytes"};
+  if (DramMapping::create(arch.dram)->channelBytes() < line)
+    return Conflict{"dram.mapping",
+                    fmt::format("a cache's line of {} bytes is spread over "
+                                "several channels",
+                                line),
+                    "channel bits above those of 64 bytes, or llc.bytes 0"};
+  return std::nullopt;
+}
+
 std::optional<Conflict> schema::findConflict(const Architecture &arch) {
   if (auto conflict = checkCores(arch))
     return conflict;
@@ -191,6 +211,8 @@ std::optional<Conflict> schema::findConflict(const Architecture &arch) {
   if (auto conflict = checkMemories(arch))
     return conflict;
   if (auto conflict = checkDram(arch.dram))
+    return conflict;
+  if (auto conflict = checkCache(arch))
     return conflict;
   return checkNoc(arch);
 }
@@ -246,7 +268,5 @@ tessera::architectureWarnings(const Architecture &arch) {
         "matrix.count: the first of the {} engines does all the work; "
         "utilisation and bounds count them all",
         arch.matrix.count));
-  if (arch.llc.bytes > 0)
-    warnings.push_back("llc: the memory-side cache is not modelled");
   return warnings;
 }

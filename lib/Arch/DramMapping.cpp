@@ -91,7 +91,8 @@ Result<DramMapping> DramMapping::create(const DramConfig &dram) {
                                letters[letter]));
     text.remove_prefix(digits);
     bits[letter] += count;
-    mapping.fields.insert(mapping.fields.begin(), {Letter(letter), count});
+    mapping.fields.insert(mapping.fields.begin(),
+                          {Letter(letter), count, 0, 0});
   }
   std::array<uint64_t, 7> counts = extents(dram);
   std::string needed;
@@ -108,27 +109,29 @@ Result<DramMapping> DramMapping::create(const DramConfig &dram) {
     return error(
         fmt::format("'{}' does not cover the address bits", dram.mapping));
   mapping.atomBits = bitsFor(dram.atomBytes());
+  std::erase_if(mapping.fields, [](const Field &f) { return f.bits == 0; });
   unsigned position = mapping.atomBits;
-  for (const Field &field : mapping.fields) {
-    if (field.letter == Channel && field.bits != 0)
-      break;
+  std::array<unsigned, 7> done{};
+  for (Field &field : mapping.fields) {
+    field.from = position;
+    field.to = done[field.letter];
     position += field.bits;
+    done[field.letter] += field.bits;
   }
   mapping.channelBits = position;
+  for (const Field &field : mapping.fields)
+    if (field.letter == Channel)
+      mapping.channelBits = std::min(mapping.channelBits, field.from);
   return mapping;
 }
 
 DramCoordinates DramMapping::decode(uint64_t address) const {
   std::array<uint64_t, 7> values{};
-  std::array<unsigned, 7> done{};
-  address >>= atomBits;
-  for (const Field &field : fields) {
-    uint64_t part = address & ((uint64_t(1) << field.bits) - 1);
-    values[field.letter] |= part << done[field.letter];
-    done[field.letter] += field.bits;
-    address >>= field.bits;
-  }
-  assert(address == 0 && "beyond the device's capacity");
+  for (const Field &field : fields)
+    values[field.letter] |=
+        (address >> field.from & ((uint64_t(1) << field.bits) - 1)) << field.to;
+  assert(encodes(values) == address >> atomBits << atomBits &&
+         "beyond the device's capacity");
   DramCoordinates result;
   result.channel = uint32_t(values[Channel]);
   result.pseudoChannel = uint32_t(values[Pseudo]);
@@ -142,16 +145,21 @@ DramCoordinates DramMapping::decode(uint64_t address) const {
 
 uint32_t DramMapping::channelOf(uint64_t address) const {
   uint32_t channel = 0;
-  unsigned position = atomBits, done = 0;
-  for (const Field &field : fields) {
-    if (field.letter == Channel) {
-      uint64_t mask = (uint64_t(1) << field.bits) - 1;
-      channel |= uint32_t((address >> position & mask) << done);
-      done += field.bits;
-    }
-    position += field.bits;
-  }
+  for (const Field &field : fields)
+    if (field.letter == Channel)
+      channel |=
+          uint32_t(address >> field.from & ((uint64_t(1) << field.bits) - 1))
+          << field.to;
   return channel;
+}
+
+uint64_t DramMapping::encodes(const std::array<uint64_t, 7> &values) const {
+  uint64_t address = 0;
+  for (const Field &field : fields)
+    address |=
+        (values[field.letter] >> field.to & ((uint64_t(1) << field.bits) - 1))
+        << field.from;
+  return address;
 }
 
 uint64_t DramMapping::encode(const DramCoordinates &coordinates) const {
@@ -159,13 +167,5 @@ uint64_t DramMapping::encode(const DramCoordinates &coordinates) const {
       coordinates.channel,   coordinates.pseudoChannel, coordinates.rank,
       coordinates.bankGroup, coordinates.bank,          coordinates.row,
       coordinates.column};
-  uint64_t address = 0;
-  unsigned position = atomBits;
-  for (const Field &field : fields) {
-    uint64_t part = values[field.letter] & ((uint64_t(1) << field.bits) - 1);
-    values[field.letter] >>= field.bits;
-    address |= part << position;
-    position += field.bits;
-  }
-  return address;
+  return encodes(values);
 }

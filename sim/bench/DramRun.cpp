@@ -8,6 +8,7 @@
 #include "DramRun.h"
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 namespace tessera::bench {
 
@@ -17,19 +18,24 @@ using sim::dram::Channel;
 using sim::dram::Completion;
 
 double RunResult::meanLatency() const {
-  if (latencies.empty())
-    return 0;
-  uint64_t sum = 0;
-  for (uint64_t latency : latencies)
-    sum += latency;
-  return double(sum) / double(latencies.size());
+  uint64_t count = 0, sum = 0;
+  for (size_t latency = 0; latency != readsByLatency.size(); ++latency) {
+    count += readsByLatency[latency];
+    sum += latency * readsByLatency[latency];
+  }
+  return count ? double(sum) / double(count) : 0;
 }
 
 double RunResult::percentile(double fraction) const {
-  if (latencies.empty())
+  uint64_t count = std::accumulate(readsByLatency.begin(), readsByLatency.end(),
+                                   uint64_t(0));
+  if (count == 0)
     return 0;
-  return double(latencies[std::min(
-      latencies.size() - 1, size_t(fraction * double(latencies.size())))]);
+  auto place = std::min(count - 1, uint64_t(fraction * double(count)));
+  size_t latency = 0;
+  for (uint64_t passed = readsByLatency[0]; passed <= place;)
+    passed += readsByLatency[++latency];
+  return double(latency);
 }
 
 namespace {
@@ -97,7 +103,10 @@ void Driver::collect() {
 void Driver::returnReads(Cycle now) {
   while (!returning.empty() && returning.front().clock <= now) {
     const Completion &read = returning.front();
-    result.latencies.push_back(read.clock - read.token);
+    uint64_t latency = read.clock - read.token;
+    if (latency >= result.readsByLatency.size())
+      result.readsByLatency.resize(latency + 1);
+    ++result.readsByLatency[latency];
     result.cycles = std::max(result.cycles, read.clock + 1);
     idleUntil = read.clock + 1 + loop.idleClocks;
     --outstanding;
@@ -157,7 +166,6 @@ RunResult Driver::run() {
     now = nextClock(now);
   }
   result.transactions = issued;
-  std::ranges::sort(result.latencies);
   for (const Channel &c : channels)
     result.counters += c.counters();
   return std::move(result);

@@ -25,8 +25,8 @@ struct Loop {
 struct RunResult {
   uint64_t transactions = 0, reads = 0;
   uint64_t cycles = 0; ///< Until all are issued and all reads have returned.
-  /// Read latencies in clocks, from acceptance to the last data, ascending.
-  std::vector<uint64_t> latencies;
+  /// How many reads took how many clocks, from acceptance to the last data.
+  std::vector<uint64_t> readsByLatency;
   sim::dram::ChannelCounters counters;
 
   double meanLatency() const;

@@ -21,6 +21,7 @@
 
 #include "tessera/Arch/Architecture.h"
 #include "tessera/Support/Status.h"
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -60,7 +61,11 @@ private:
   struct Field {
     Letter letter;
     unsigned bits;
+    unsigned from = 0, to = 0; ///< Lowest bit in the address, in the value.
   };
+
+  /// The address of values by letter.
+  uint64_t encodes(const std::array<uint64_t, 7> &values) const;
 
   std::vector<Field> fields; ///< From least to most significant.
   unsigned atomBits = 0, channelBits = 0;

@@ -24,12 +24,14 @@ static DramMapping mappingOf(const Architecture &arch) {
 }
 
 MemorySystem::MemorySystem(const Architecture &arch, const Clock &clock,
-                           EventQueue &events, Noc &noc)
+                           EventQueue &events, Noc &noc, bool everyClock)
     : arch(arch), clock(clock), events(events), noc(noc),
-      self(events.add(*this)), dramClock(1.0 / arch.dram.tckNs),
+      self(events.add(*this)), everyClock(everyClock),
+      dramClock(1.0 / arch.dram.tckNs),
       atomBytes(std::max<uint64_t>(1, arch.dram.atomBytes())),
       burstBytes(std::max(1u, arch.dma.burstBytes)), mapping(mappingOf(arch)),
-      channelBytes(mapping.channelBytes()), slices(arch), link(arch.host),
+      channelBytes(mapping.channelBytes()), llc(arch),
+      llcNext(arch.dram.channels), slices(arch), link(arch.host),
       held(noc.state().topology().endpoints()),
       perAccount(arch.cores.count + 1) {
   ports.reserve(arch.dram.channels);
@@ -75,9 +77,9 @@ void MemorySystem::request(const MemoryRequest &r) {
 void MemorySystem::account(const MemoryRequest &r) {
   switch (r.space) {
   case PhysicalSpace::Dram: {
-    uint64_t atoms =
-        (r.address + r.bytes - 1) / atomBytes - r.address / atomBytes + 1;
-    uint64_t bytes = atoms * atomBytes;
+    if (llc.present())
+      break; // lookUp and moveLine count
+    uint64_t bytes = atomsOf(r) * atomBytes;
     Traffic &traffic = perAccount[r.account];
     (r.write ? traffic.dramWritten : traffic.dramRead) += bytes;
     if (r.walk)
@@ -97,25 +99,28 @@ void MemorySystem::account(const MemoryRequest &r) {
   }
 }
 
-void MemorySystem::send(const MemoryRequest &r, uint32_t whole) {
-  account(r);
+uint32_t MemorySystem::newPiece() {
   if (freePieces.empty()) {
     freePieces.push_back(uint32_t(pieces.size()));
     pieces.emplace_back();
   }
   uint32_t index = freePieces.back();
   freePieces.pop_back();
+  pieces[index] = Piece();
+  return index;
+}
+
+void MemorySystem::send(const MemoryRequest &r, uint32_t whole) {
+  account(r);
+  uint32_t index = newPiece();
   Piece &piece = pieces[index];
   piece.request = r;
   piece.whole = whole;
-  piece.offered = piece.atoms = 0;
-  piece.done = 0;
   uint32_t node = noc.hostNode();
   switch (r.space) {
   case PhysicalSpace::Dram:
     piece.target = mapping.channelOf(r.address);
-    piece.atoms = uint32_t((r.address + r.bytes - 1) / atomBytes -
-                           r.address / atomBytes + 1);
+    piece.atoms = atomsOf(r);
     node = noc.memoryNode(piece.target);
     break;
   case PhysicalSpace::Shared:
@@ -168,12 +173,8 @@ void MemorySystem::arrive(uint32_t index) {
   const Piece &piece = pieces[index];
   const MemoryRequest &r = piece.request;
   switch (r.space) {
-  case PhysicalSpace::Dram: {
-    Port &port = ports[piece.target];
-    port.waiting.push_back(index);
-    Cycle now = dramClock.floor(events.now());
-    return schedule(piece.target, std::max(now, port.open));
-  }
+  case PhysicalSpace::Dram:
+    return arriveAtChannel(index);
   case PhysicalSpace::Shared: {
     SharedSlices::Service service =
         slices.access(r.address, r.bytes, clock.ceil(events.now()));
@@ -208,12 +209,6 @@ void MemorySystem::release(uint32_t endpoint, Time time) {
 void MemorySystem::advanced(uint32_t endpoint) {
   if (endpoint >= held.size())
     return;
-  if (noc.state().topology().isMemory(endpoint)) {
-    uint32_t channel = endpoint - noc.memoryNode(0);
-    ports[channel].blocked = false;
-    return schedule(
-        channel, std::max(dramClock.ceil(events.now()), ports[channel].open));
-  }
   for (; held[endpoint] != 0 && !answersFull(endpoint); --held[endpoint])
     noc.release(endpoint, events.now());
   if (held[endpoint] != 0)
@@ -224,8 +219,28 @@ void MemorySystem::advanced(uint32_t endpoint) {
 // DRAM
 //===----------------------------------------------------------------------===//
 
-void MemorySystem::schedule(uint32_t channel, Cycle at) {
+// A channel is gone through late, many clocks at once, when nobody can tell: a
+// read's data comes a fixed time after its command, so a channel may lag by
+// that much; a request that has not found room needs as many places as it has
+// atoms left, and at most two come free in a clock.
+
+void MemorySystem::schedule(uint32_t channel) {
   Port &port = ports[channel];
+  bool waits = port.first != port.waiting.size();
+  if (port.channel.idle() && !waits)
+    return;
+  Cycle next = std::max(port.channel.nextStep(), port.open);
+  Cycle at = next + port.channel.timings().readLatency;
+  if (waits) {
+    const Piece &piece = pieces[port.waiting[port.first]];
+    const MemoryRequest &r = piece.request;
+    uint64_t atoms = atomsOf(r) - piece.offered;
+    const dram::RequestQueue &queue = port.channel.requests();
+    uint32_t room = queue.limit(r.write) - queue.size(r.write);
+    at = std::min(at, next + (atoms > room ? ceilDiv(atoms - room, 2) : 0));
+  }
+  if (everyClock)
+    at = waits ? std::max(port.open, dramClock.ceil(events.now())) : next;
   if (port.scheduled <= at)
     return;
   port.scheduled = at;
@@ -239,35 +254,73 @@ void MemorySystem::schedule(uint32_t channel, Cycle at) {
   events.post(event);
 }
 
+void MemorySystem::arriveAtChannel(uint32_t index) {
+  uint32_t channel = pieces[index].target;
+  Port &port = ports[channel];
+  Cycle now = dramClock.floor(events.now());
+  completions.clear();
+  if (!everyClock) {
+    goThrough(channel, now - 1);
+    port.channel.advance(now, completions);
+  }
+  finishAtoms();
+  completions.clear();
+  bool first = port.first == port.waiting.size();
+  if (llc.present())
+    lookUp(index, now);
+  else
+    port.waiting.push_back(index);
+  if (!everyClock && first)
+    offer(channel, now);
+  finishAtoms();
+  schedule(channel);
+}
+
 /// In order: who finds no room holds back those behind.
 void MemorySystem::offer(uint32_t channel, Cycle now) {
   Port &port = ports[channel];
-  uint32_t node = noc.memoryNode(channel);
   for (; port.first != port.waiting.size(); ++port.first) {
-    if (port.blocked)
-      return;
-    if (answersFull(node)) {
-      port.blocked = true;
-      return watch(node);
-    }
     uint32_t index = port.waiting[port.first];
     Piece &piece = pieces[index];
     const MemoryRequest &r = piece.request;
     uint64_t first = r.address / atomBytes;
-    auto atoms = uint32_t((r.address + r.bytes - 1) / atomBytes - first + 1);
+    uint32_t atoms = atomsOf(r);
     for (; piece.offered != atoms; ++piece.offered) {
       DramCoordinates at = mapping.decode((first + piece.offered) * atomBytes);
       dram::Access access{r.write, port.channel.bankOf(at), uint32_t(at.row),
                           at.column, index};
-      if (!port.channel.offer(access, now, completions))
+      if (!port.channel.offer(access, now, completions)) {
+        if (port.first >= 64) { // keeps the list as short as what waits
+          port.waiting.erase(port.waiting.begin(),
+                             port.waiting.begin() + long(port.first));
+          port.first = 0;
+        }
         return;
+      }
       if (r.write)
         completions.push_back({index, now});
     }
-    noc.release(node, events.now());
+    if (piece.releases)
+      release(noc.memoryNode(channel), events.now());
   }
   port.waiting.clear();
   port.first = 0;
+}
+
+void MemorySystem::goThrough(uint32_t channel, Cycle last) {
+  Port &port = ports[channel];
+  while (port.first != port.waiting.size() || !port.channel.idle()) {
+    Cycle now = std::max(port.channel.nextStep(), port.open);
+    if (everyClock)
+      now = last;
+    if (now > last || now < port.open)
+      return;
+    port.channel.advance(now, completions);
+    offer(channel, now);
+    if (port.channel.nextStep() <= now)
+      port.channel.step(now, completions);
+    port.open = now + 1;
+  }
 }
 
 void MemorySystem::step(uint32_t channel) {
@@ -276,14 +329,13 @@ void MemorySystem::step(uint32_t channel) {
   if (port.scheduled != now)
     return; // An earlier step took its place.
   port.scheduled = ~Cycle(0);
-  port.open = now + 1;
   completions.clear();
-  port.channel.advance(now, completions);
-  offer(channel, now);
-  if (port.channel.nextStep() <= now)
-    port.channel.step(now, completions);
-  if (!port.channel.idle())
-    schedule(channel, std::max(port.channel.nextStep(), now + 1));
+  goThrough(channel, now);
+  finishAtoms();
+  schedule(channel);
+}
+
+void MemorySystem::finishAtoms() {
   for (const dram::Completion &completion : completions)
     atomDone(completion.token, completion.clock);
 }
@@ -293,9 +345,96 @@ void MemorySystem::atomDone(uint64_t index, Cycle at) {
     return;
   Piece &piece = pieces[index];
   piece.done = std::max(piece.done, at);
-  if (--piece.atoms == 0)
-    answer(uint32_t(index), noc.memoryNode(piece.target),
-           dramClock.at(piece.done));
+  if (--piece.atoms != 0)
+    return;
+  if (piece.kind == Piece::Kind::Message) {
+    Time ready = dramClock.at(piece.done);
+    if (llc.present())
+      ready = std::max(ready, piece.notBefore) + clock.at(arch.shared.latency);
+    return answer(uint32_t(index), noc.memoryNode(piece.target), ready);
+  }
+  Piece over = piece;
+  freePieces.push_back(uint32_t(index));
+  if (over.kind == Piece::Kind::Fill)
+    lineFilled(over.request.address / Llc::lineBytes, over.target, over.done);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory-side cache
+//===----------------------------------------------------------------------===//
+
+/// A line from or to DRAM, for the piece `index`.
+void MemorySystem::moveLine(uint32_t index, Piece::Kind kind, uint64_t line) {
+  uint32_t moved = newPiece();
+  Piece &piece = pieces[moved];
+  piece.kind = kind;
+  piece.releases = false;
+  piece.target = pieces[index].target;
+  MemoryRequest &r = piece.request;
+  r.write = kind == Piece::Kind::WriteBack;
+  r.address = line * Llc::lineBytes;
+  r.bytes = Llc::lineBytes;
+  r.node = pieces[index].request.node;
+  r.account = pieces[index].request.account;
+  piece.atoms = atomsOf(r);
+  uint64_t bytes = piece.atoms * atomBytes;
+  Traffic &traffic = perAccount[r.account];
+  (r.write ? traffic.dramWritten : traffic.dramRead) += bytes;
+  byPurpose.cache += bytes;
+  ports[piece.target].waiting.push_back(moved);
+}
+
+/// A line a core cycle. The message is answered when all its lines are there;
+/// its room is given back when the channel has taken what it has caused.
+void MemorySystem::lookUp(uint32_t index, Cycle now) {
+  const MemoryRequest r = pieces[index].request;
+  uint32_t channel = pieces[index].target;
+  Port &port = ports[channel];
+  size_t before = port.waiting.size();
+  uint64_t first = r.address / Llc::lineBytes;
+  uint64_t last = (r.address + r.bytes - 1) / Llc::lineBytes;
+  Cycle start = std::max(clock.ceil(events.now()), llcNext[channel]);
+  llcNext[channel] = start + (last - first + 1);
+  pieces[index].notBefore = clock.at(start + (last - first));
+  pieces[index].atoms = 1; // until all are looked up
+  for (uint64_t line = first; line <= last; ++line) {
+    bool whole = r.write && r.address <= line * Llc::lineBytes &&
+                 r.address + r.bytes >= (line + 1) * Llc::lineBytes;
+    Llc::Outcome outcome = llc.access(channel, line, r.write, whole);
+    if (outcome.writesBack)
+      moveLine(index, Piece::Kind::WriteBack, outcome.victim);
+    if (!outcome.cached && r.write) {
+      // Past the cache, it is written where it belongs.
+      moveLine(index, Piece::Kind::WriteBack, line);
+      continue;
+    }
+    if (outcome.fetches)
+      moveLine(index, Piece::Kind::Fill, line);
+    if (outcome.ready == Llc::unknown) {
+      lineWaits.push_back({line, index});
+      ++pieces[index].atoms;
+    } else {
+      pieces[index].done = std::max(pieces[index].done, outcome.ready);
+    }
+  }
+  if (port.waiting.size() == before)
+    release(noc.memoryNode(channel), events.now());
+  else
+    pieces[port.waiting.back()].releases = true;
+  completions.push_back({index, now});
+}
+
+void MemorySystem::lineFilled(uint64_t line, uint32_t channel, Cycle at) {
+  llc.filled(channel, line, at);
+  std::vector<uint32_t> woken;
+  std::erase_if(lineWaits, [&](const LineWait &wait) {
+    if (wait.line != line)
+      return false;
+    woken.push_back(wait.piece);
+    return true;
+  });
+  for (uint32_t piece : woken)
+    atomDone(piece, at);
 }
 
 void MemorySystem::handle(const Event &event) {
@@ -331,8 +470,8 @@ bool MemorySystem::consistent() const {
         return false;
   for (const Piece &piece : pieces) {
     const MemoryRequest &r = piece.request;
-    if (r.account >= perAccount.size() || r.node >= held.size() ||
-        !events.knows(r.reply.component))
+    if (piece.kind > Piece::Kind::WriteBack || r.account >= perAccount.size() ||
+        r.node >= held.size() || !events.knows(r.reply.component))
       return false;
     if (r.bytes == 0) // never used
       continue;
@@ -357,7 +496,11 @@ bool MemorySystem::consistent() const {
   auto below = [](const std::vector<uint32_t> &list, size_t size) {
     return std::ranges::all_of(list, [&](uint32_t i) { return i < size; });
   };
-  return perAccount.size() == arch.cores.count + 1 &&
+  for (const LineWait &wait : lineWaits)
+    if (wait.piece >= pieces.size())
+      return false;
+  return llcNext.size() == ports.size() &&
+         perAccount.size() == arch.cores.count + 1 &&
          held.size() == noc.state().topology().endpoints() &&
          std::ranges::all_of(
              wholes,

@@ -24,6 +24,7 @@
 
 #include "kernel/EventQueue.h"
 #include "memory/HostLink.h"
+#include "memory/Llc.h"
 #include "memory/SharedSlices.h"
 #include "memory/dram/Channel.h"
 #include "noc/Noc.h"
@@ -65,16 +66,21 @@ struct DramBytes {
   uint64_t overFetch = 0; ///< The rest of the cores' atoms.
   uint64_t walks = 0;     ///< Page walks, whole atoms.
   uint64_t commands = 0;  ///< The command processor, whole atoms.
-  uint64_t total() const { return useful + overFetch + walks + commands; }
+  uint64_t cache = 0;     ///< Fills and write-backs, if there is a cache.
+  uint64_t total() const {
+    return useful + overFetch + walks + commands + cache;
+  }
   template <typename A> void serialize(A &ar) {
-    fields(ar, useful, overFetch, walks, commands);
+    fields(ar, useful, overFetch, walks, commands, cache);
   }
 };
 
 class MemorySystem final : public Component {
 public:
+  /// `everyClock` executes an event for every DRAM clock with work, instead of
+  /// going through many clocks in one; the same happens at the same times.
   MemorySystem(const Architecture &arch, const Clock &clock, EventQueue &events,
-               Noc &noc);
+               Noc &noc, bool everyClock = false);
 
   /// Sends a request now; the reply comes as an event of phase Complete at an
   /// edge of the core clock.
@@ -94,6 +100,7 @@ public:
     return slices.counters();
   }
   const HostLink &hostLink() const { return link; }
+  const LlcCounters &cacheCounters() const { return llc.counters(); }
   const dram::ChannelCounters &channelCounters(uint32_t channel) const {
     return ports[channel].channel.counters();
   }
@@ -108,9 +115,9 @@ public:
   template <typename A> void serialize(A &ar) {
     for (Port &port : ports)
       fields(ar, port);
-    fields(ar, slices, link, pieces, freePieces, wholes, freeWholes, held,
-           perAccount, byPurpose, sharedBytesRead, sharedBytesWritten,
-           hostBytesRead, hostBytesWritten);
+    fields(ar, llc, llcNext, lineWaits, slices, link, pieces, freePieces,
+           wholes, freeWholes, held, perAccount, byPurpose, sharedBytesRead,
+           sharedBytesWritten, hostBytesRead, hostBytesWritten);
     if constexpr (A::loading)
       if (!consistent())
         ar.fail();
@@ -125,14 +132,19 @@ private:
 
   /// A message to a memory, until its answer is sent.
   struct Piece {
+    enum class Kind : uint8_t { Message, Fill, WriteBack };
+    Kind kind = Kind::Message;
+    bool releases = true;  ///< Its message's room, when the channel has it.
     MemoryRequest request; ///< Of this piece alone.
     uint32_t whole = noWhole;
     uint32_t target = 0;  ///< Channel or slice.
     uint32_t offered = 0; ///< Atoms that the channel has taken.
     uint32_t atoms = 0;   ///< Not yet read, or not yet accepted.
     Cycle done = 0;       ///< DRAM clock of the last one so far.
+    Time notBefore = 0;   ///< The cache has looked its lines up.
     template <typename A> void serialize(A &ar) {
-      fields(ar, request, whole, target, offered, atoms, done);
+      fields(ar, kind, releases, request, whole, target, offered, atoms, done,
+             notBefore);
     }
   };
   /// A request of several pieces.
@@ -148,23 +160,42 @@ private:
     std::vector<uint32_t> waiting; ///< Pieces, from `first` on.
     uint64_t first = 0;
     Cycle scheduled = ~Cycle(0); ///< Clock of the step that counts.
-    Cycle open = 0;              ///< First clock without a step.
-    bool blocked = false;        ///< Its answers find no way.
+    Cycle open = 0;              ///< First clock not gone through.
     template <typename A> void serialize(A &ar) {
-      fields(ar, channel, waiting, first, scheduled, open, blocked);
+      fields(ar, channel, waiting, first, scheduled, open);
       if constexpr (A::loading)
         if (first > waiting.size())
           ar.fail();
     }
   };
 
+  /// A piece that waits for a line.
+  struct LineWait {
+    uint64_t line = 0;
+    uint32_t piece = 0;
+    template <typename A> void serialize(A &ar) { fields(ar, line, piece); }
+  };
+
   uint64_t pieceBytes(const MemoryRequest &r) const;
   void send(const MemoryRequest &piece, uint32_t whole);
   void account(const MemoryRequest &piece);
+  uint32_t newPiece();
+  void arriveAtChannel(uint32_t piece);
+  void lookUp(uint32_t piece, Cycle now);
+  void moveLine(uint32_t piece, Piece::Kind kind, uint64_t line);
+  void lineFilled(uint64_t line, uint32_t channel, Cycle clock);
+  uint32_t atomsOf(const MemoryRequest &r) const {
+    return uint32_t((r.address + r.bytes - 1) / atomBytes -
+                    r.address / atomBytes + 1);
+  }
   void arrive(uint32_t piece);
   void offer(uint32_t channel, Cycle now);
+  /// Goes through all of a channel's clocks up to and including `last`.
+  void goThrough(uint32_t channel, Cycle last);
+  void finishAtoms();
+  /// Sees to it that the channel is gone through before anybody can tell.
+  void schedule(uint32_t channel);
   void step(uint32_t channel);
-  void schedule(uint32_t channel, Cycle clock);
   void atomDone(uint64_t piece, Cycle clock);
   /// Sends the answer, which is ready at `time`, from the memory's endpoint.
   void answer(uint32_t piece, uint32_t endpoint, Time time);
@@ -175,7 +206,7 @@ private:
   void advanced(uint32_t endpoint);
   void watch(uint32_t endpoint);
   bool answersFull(uint32_t endpoint) const {
-    return noc.queued(endpoint, Noc::Class::Response) >= answersHeld;
+    return noc.state().waiting(endpoint, Noc::Class::Response) >= answersHeld;
   }
   bool consistent() const;
 
@@ -184,12 +215,16 @@ private:
   EventQueue &events;
   Noc &noc;
   const ComponentId self;
+  const bool everyClock;
 
   const Clock dramClock;
   const uint64_t atomBytes, burstBytes;
   DramMapping mapping;
   uint64_t channelBytes; ///< Consecutive addresses on one channel.
   std::vector<Port> ports;
+  Llc llc;
+  std::vector<Cycle> llcNext; ///< Core cycle of a slice's next look-up.
+  std::vector<LineWait> lineWaits;
   SharedSlices slices;
   HostLink link;
 
@@ -198,7 +233,7 @@ private:
   std::vector<Whole> wholes;
   std::vector<uint32_t> freeWholes;
   std::vector<uint32_t> held; ///< Room not given back yet, by endpoint.
-  std::vector<dram::Completion> completions; ///< Within a step.
+  std::vector<dram::Completion> completions; ///< Within an event.
 
   std::vector<Traffic> perAccount;
   DramBytes byPurpose;

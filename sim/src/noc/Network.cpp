@@ -61,6 +61,15 @@ uint32_t Network::newFlight() {
   return index;
 }
 
+uint32_t Network::waiting(uint32_t endpoint, TrafficClass traffic) const {
+  uint32_t first = shape.injection(endpoint) * vcs, count = 0;
+  bool response = traffic == TrafficClass::Response;
+  for (uint32_t c = response ? vcs / 2 : 0; c != (response ? vcs : vcs / 2);
+       ++c)
+    count += buffers[first + c].count;
+  return count;
+}
+
 void Network::inject(const Packet &packet, Cycle cycle) {
   uint32_t index = newFlight();
   uint32_t buffer = shape.injection(packet.source) * vcs + channelOf(packet);

@@ -102,6 +102,8 @@ public:
   uint32_t queued(uint32_t endpoint, TrafficClass traffic) const {
     return sourceCount[2 * endpoint + unsigned(traffic)];
   }
+  /// Packets of an endpoint's queue that are there and have not begun to leave.
+  uint32_t waiting(uint32_t endpoint, TrafficClass traffic) const;
   /// Places of a buffer; an endpoint's queue should hold no more.
   uint32_t places() const { return slots; }
   /// The listener is told when the endpoint's queue next advances.

@@ -32,6 +32,12 @@ public:
   bool contains(uint32_t bank) const {
     return words[bank / 64] >> (bank % 64) & 1;
   }
+  /// Banks `first` to `first` + `count` - 1 as bits; `count` is a power of two
+  /// up to 64 and divides `first`.
+  uint64_t bits(uint32_t first, uint32_t count) const {
+    uint64_t word = words[first / 64] >> (first % 64);
+    return count == 64 ? word : word & ((uint64_t(1) << count) - 1);
+  }
   /// Calls `visit(bank)` in ascending order.
   template <typename Visit> void forEach(Visit visit) const {
     for (size_t i = 0; i != words.size(); ++i)

@@ -7,6 +7,7 @@
 
 #include "memory/dram/Channel.h"
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace tessera::sim::dram {
@@ -36,6 +37,7 @@ Channel::Channel(const DramConfig &dram)
       groupsPerRank(atLeastOne(dram.bankGroups)),
       banksPerGroup(atLeastOne(dram.banksPerGroup)),
       banksPerRank(groupsPerRank * banksPerGroup),
+      banksPerWord(std::min(64u, banksPerRank)),
       refreshPerBank(dram.refresh == RefreshMode::PerBank),
       closedPage(dram.pagePolicy == PagePolicy::Closed),
       drainHigh(dram.drainHigh * dram.writeQueue),
@@ -61,15 +63,6 @@ Cycle Channel::columnTime(uint32_t bank, bool write) const {
                   ranks[bank / banksPerRank].column[write]);
 }
 
-Cycle Channel::activateTime(uint32_t bank) const {
-  const Rank &rank = ranks[bank / banksPerRank];
-  Cycle last = std::max(std::max(banks[bank].activate, rank.activate),
-                        std::max(groups[bank / banksPerGroup].activate,
-                                 rank.window[rank.oldest]));
-  Cycle before = t.activateSlots - 1;
-  return last > before ? last - before : 0;
-}
-
 void Channel::consider(EntryIndex entry, Cycle time, Cycle now,
                        EntryIndex &best) {
   if (time > now)
@@ -87,32 +80,107 @@ EntryIndex Channel::readyActive(Cycle now) {
   return best;
 }
 
+/// Takes the bits of the banks of the lowest one's group out of `bits`.
+uint64_t Channel::nextGroup(uint64_t &bits, uint32_t &group,
+                            uint32_t first) const {
+  auto lowest = uint32_t(std::countr_zero(bits));
+  uint32_t start = lowest / banksPerGroup * banksPerGroup;
+  uint64_t mask = banksPerGroup >= 64
+                      ? ~uint64_t(0)
+                      : ((uint64_t(1) << banksPerGroup) - 1) << start;
+  group = (first + lowest) / banksPerGroup;
+  uint64_t part = bits & mask;
+  bits &= ~mask;
+  return part;
+}
+
+// Where a rank or a group is not ready its banks need not be looked at: waking
+// early is no harm, as a clock in which nothing can be issued changes nothing.
+
 EntryIndex Channel::readyColumn(Cycle now, EntryIndex best) {
-  queue.withHit(writeMode).forEach([&](uint32_t bank) {
-    if (!dueBanks[bank])
-      consider(queue.hit(bank, writeMode), columnTime(bank, writeMode), now,
-               best);
-  });
+  const bool write = writeMode;
+  for (uint32_t first = 0; first < banks.size(); first += banksPerWord) {
+    uint64_t bits = queue.withHit(write).bits(first, banksPerWord);
+    if (bits == 0)
+      continue;
+    Cycle rankTime = ranks[first / banksPerRank].column[write];
+    if (rankTime > now) {
+      wakeAt(rankTime);
+      continue;
+    }
+    while (bits) {
+      uint32_t group = 0;
+      uint64_t part = nextGroup(bits, group, first);
+      if (groups[group].column[write] > now) {
+        wakeAt(groups[group].column[write]);
+        continue;
+      }
+      for (; part; part &= part - 1) {
+        uint32_t bank = first + uint32_t(std::countr_zero(part));
+        if (!dueBanks[bank])
+          consider(queue.hit(bank, write), banks[bank].column[write], now,
+                   best);
+      }
+    }
+  }
   return best;
 }
 
 EntryIndex Channel::readyRow(Cycle now, EntryIndex best) {
-  queue.withOther(writeMode).forEach([&](uint32_t bank) {
-    if (dueBanks[bank])
-      return;
-    EntryIndex entry = queue.other(bank, writeMode);
-    if (!banks[bank].open)
-      return consider(entry, std::max(rowBusFree, activateTime(bank)), now,
-                      best);
-    // The row stays open for whoever opened it.
-    if (queue.active(bank) != noEntry)
-      return;
-    EntryIndex hit = queue.hit(bank, writeMode);
-    if (t.protectsHits && hit != noEntry &&
-        queue[hit].arrival <= queue[entry].arrival)
-      return;
-    consider(entry, std::max(rowBusFree, banks[bank].precharge), now, best);
-  });
+  const bool write = writeMode;
+  for (uint32_t first = 0; first < banks.size(); first += banksPerWord) {
+    uint64_t others = queue.withOther(write).bits(first, banksPerWord);
+    if (others == 0)
+      continue;
+    if (rowBusFree > now) {
+      wakeAt(rowBusFree);
+      return best;
+    }
+    uint64_t open = queue.withOpenRow().bits(first, banksPerWord);
+    // A row stays open for whoever opened it.
+    uint64_t conflicts =
+        others & open & ~queue.withActive().bits(first, banksPerWord);
+    for (; conflicts; conflicts &= conflicts - 1) {
+      uint32_t bank = first + uint32_t(std::countr_zero(conflicts));
+      Cycle time = banks[bank].precharge;
+      if (time > now) {
+        wakeAt(time);
+        continue;
+      }
+      EntryIndex entry = queue.other(bank, write);
+      EntryIndex hit = queue.hit(bank, write);
+      if (!dueBanks[bank] && !(t.protectsHits && hit != noEntry &&
+                               queue[hit].arrival <= queue[entry].arrival))
+        consider(entry, time, now, best);
+    }
+    uint64_t closed = others & ~open;
+    if (closed == 0)
+      continue;
+    const Rank &rank = ranks[first / banksPerRank];
+    // Distances count from an activate's last slot.
+    Cycle before = t.activateSlots - 1;
+    Cycle ready = std::max(rank.activate, rank.window[rank.oldest]);
+    if (ready > now + before) {
+      wakeAt(ready - before);
+      continue;
+    }
+    while (closed) {
+      uint32_t group = 0;
+      uint64_t part = nextGroup(closed, group, first);
+      Cycle time = groups[group].activate;
+      if (time > now + before) {
+        wakeAt(time - before);
+        continue;
+      }
+      for (; part; part &= part - 1) {
+        uint32_t bank = first + uint32_t(std::countr_zero(part));
+        if (!dueBanks[bank])
+          consider(queue.other(bank, write),
+                   std::max(now + before, banks[bank].activate) - before, now,
+                   best);
+      }
+    }
+  }
   return best;
 }
 

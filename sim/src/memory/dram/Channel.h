@@ -152,11 +152,11 @@ private:
 
   // When a command may start (its first slot).
   Cycle columnTime(uint32_t bank, bool write) const;
-  Cycle activateTime(uint32_t bank) const;
 
   /// Takes `entry` if it can start now and is older than `best`; notes when it
   /// could start otherwise.
   void consider(EntryIndex entry, Cycle time, Cycle now, EntryIndex &best);
+  uint64_t nextGroup(uint64_t &bits, uint32_t &group, uint32_t first) const;
   EntryIndex readyActive(Cycle now);
   EntryIndex readyColumn(Cycle now, EntryIndex best);
   EntryIndex readyRow(Cycle now, EntryIndex best);
@@ -194,6 +194,7 @@ private:
 
   const Timings t;
   const uint32_t ranksPerPseudo, groupsPerRank, banksPerGroup, banksPerRank;
+  const uint32_t banksPerWord; ///< Looked at together; all of one rank.
   const bool refreshPerBank, closedPage;
   const double drainHigh, drainLow; ///< Entries of the write queue.
 

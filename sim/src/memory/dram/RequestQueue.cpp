@@ -15,7 +15,8 @@ RequestQueue::RequestQueue(uint32_t readEntries, uint32_t writeEntries,
     : limits{readEntries, writeEntries},
       // Every bank can hold one more whose row is being opened.
       pool(size_t(readEntries) + writeEntries + bankCount), banks(bankCount),
-      activeBanks(bankCount), hitBanks{BankSet(bankCount), BankSet(bankCount)},
+      activeBanks(bankCount), openBanks(bankCount),
+      hitBanks{BankSet(bankCount), BankSet(bankCount)},
       otherBanks{BankSet(bankCount), BankSet(bankCount)} {
   free.reserve(pool.size());
   for (size_t i = pool.size(); i-- != 0;)
@@ -75,12 +76,14 @@ void RequestQueue::sort(uint32_t bank) {
 
 void RequestQueue::rowOpened(uint32_t bank, uint32_t row) {
   banks[bank].open = true;
+  openBanks.put(bank, true);
   banks[bank].row = row;
   sort(bank);
 }
 
 void RequestQueue::rowClosed(uint32_t bank) {
   banks[bank].open = false;
+  openBanks.put(bank, false);
   sort(bank);
 }
 
@@ -163,6 +166,7 @@ bool RequestQueue::consistent() const {
 void RequestQueue::restoreSets() {
   for (uint32_t bank = 0; bank != banks.size(); ++bank) {
     activeBanks.put(bank, banks[bank].active != noEntry);
+    openBanks.put(bank, banks[bank].open);
     noteSets(bank, false);
     noteSets(bank, true);
   }

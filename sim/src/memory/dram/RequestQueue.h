@@ -95,6 +95,7 @@ public:
 
   /// Banks with an active entry; with a hit; with another entry.
   const BankSet &withActive() const { return activeBanks; }
+  const BankSet &withOpenRow() const { return openBanks; }
   const BankSet &withHit(bool write) const { return hitBanks[write]; }
   const BankSet &withOther(bool write) const { return otherBanks[write]; }
 
@@ -141,7 +142,7 @@ private:
   std::vector<Entry> pool;
   std::vector<EntryIndex> free;
   std::vector<Bank> banks;
-  BankSet activeBanks;
+  BankSet activeBanks, openBanks;
   std::array<BankSet, 2> hitBanks, otherBanks;
 };
 
