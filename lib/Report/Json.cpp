@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MemoryJson.h"
 #include "tessera/Report/RunReport.h"
 #include <nlohmann/json.hpp>
 
@@ -104,6 +105,8 @@ std::string report::toJson(const RunReport &report) {
                  {"misses", report.tlbMisses},
                  {"walks", report.pageWalks}};
   json["spm"] = {{"peak_bytes", report.spmPeakBytes}};
+  if (report.memory)
+    json["memory"] = memoryToJson(*report.memory);
   json["instructions"] = report.instructions;
   json["drawn_indices"] = report.drawnIndices;
   json["packets"] = report.packets;

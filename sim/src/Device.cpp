@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/sim/Device.h"
+#include "MemoryReport.h"
 #include "check/Checker.h"
 #include "core/CoreState.h"
 #include "cp/CommandProcessor.h"
@@ -18,13 +19,14 @@ namespace tessera::sim {
 namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
-static constexpr uint64_t snapshotMagic = 0x0450'414e'5352'5354;
+static constexpr uint64_t snapshotMagic = 0x0550'414e'5352'5354;
 static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1)
                                                          << 32; // "TSR", ISA 1
 
 struct Device::Impl {
   Impl(const Architecture &arch, const DeviceOptions &options)
-      : arch(arch), options(options), clock(arch.clockGhz), noc(this->arch, clock, events),
+      : arch(arch), options(options), clock(arch.clockGhz),
+        noc(this->arch, clock, events),
         memorySystem(this->arch, clock, events, noc),
         memory(this->arch, options.hostMemoryBytes),
         mmu(this->arch, clock, events, memorySystem, memory, noc.cpNode()),
@@ -268,6 +270,23 @@ Statistics Device::statistics() {
   for (auto &[kernel, instructions] : profile)
     s.kernels.push_back({kernel, std::move(instructions)});
   return s;
+}
+
+MemoryStatistics Device::memoryStatistics() const {
+  return describeMemory(impl->memorySystem, impl->noc, impl->arch);
+}
+
+Status Device::checkConservation() {
+  TESSERA_RETURN_IF_ERROR(checkMemory(impl->memorySystem, impl->noc));
+  Cycle now = impl->services.now();
+  for (auto &core : impl->cores)
+    for (const EngineCycles &engine : core->statistics().engines)
+      if (engine.total() != now)
+        return Status(StatusCode::Internal,
+                      fmt::format("an engine of core {} accounts for {} of {} "
+                                  "cycles",
+                                  core->index, engine.total(), now));
+  return Status::success();
 }
 
 void Device::setTraceObserver(TraceObserver *observer) {

@@ -240,6 +240,7 @@ Status RunCommand::runProgram(Program &program) {
       checks, accuracy,     program.compiled.seconds, result.seconds};
   TESSERA_ASSIGN_OR_RETURN(report::RunReport report,
                            report::makeRunReport(facts));
+  report.memory = result.memory;
   if (trace)
     TESSERA_RETURN_IF_ERROR(trace->finish());
   TESSERA_RETURN_IF_ERROR(write(result, report, facts));

@@ -112,6 +112,8 @@ Result<SimulationResult> simulate(const Object &object,
   TESSERA_RETURN_IF_ERROR(status);
 
   result.statistics = simulator.statistics();
+  result.memory = simulator.memoryStatistics();
+  TESSERA_RETURN_IF_ERROR(simulator.checkConservation());
   simulator.setTraceObserver(nullptr);
   for (size_t i = 0; i < object.outputs.size() && !options.timingOnly; ++i) {
     const TensorSignature &output = object.outputs[i];

@@ -11,6 +11,7 @@
 #include "ProgramText.h"
 #include "tessera/Pipelines/Compiler.h"
 #include "tessera/Report/Activity.h"
+#include "tessera/sim/MemoryStatistics.h"
 #include "tessera/sim/Statistics.h"
 #include "tessera/sim/Trace.h"
 #include <span>
@@ -34,6 +35,7 @@ struct SimulationOptions {
 struct SimulationResult {
   std::vector<HostTensor> outputs; ///< Empty if timingOnly.
   sim::Statistics statistics;
+  sim::MemoryStatistics memory;
   report::Activity activity; ///< If it was asked for.
   KernelAddresses kernels;   ///< The object's kernels in device memory.
   double seconds = 0;        ///< Wall time of the simulation.

@@ -16,6 +16,7 @@
 #include "tessera/Object/Object.h"
 #include "tessera/Report/Bounds.h"
 #include "tessera/Support/Status.h"
+#include "tessera/sim/MemoryStatistics.h"
 #include "tessera/sim/Statistics.h"
 #include <cstdint>
 #include <optional>
@@ -131,6 +132,8 @@ struct RunReport {
   std::vector<NodeReport> nodes;          ///< In the order of the model.
   std::vector<OutputCheck> outputs;
   std::optional<Accuracy> accuracy;
+  /// Channel by channel, link by link; if the simulation was asked for it.
+  std::optional<sim::MemoryStatistics> memory;
   /// What limits the run, in sentences.
   std::vector<std::string> explanation;
 };

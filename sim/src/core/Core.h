@@ -19,6 +19,7 @@
 #include "core/KernelImage.h"
 #include "core/Tensor.h"
 #include "kernel/EventQueue.h"
+#include "kernel/ZeroedBytes.h"
 #include "memory/Mmu.h"
 #include "tessera/sim/Device.h"
 #include <map>
@@ -310,7 +311,7 @@ public:
   const uint32_t index;
   uint32_t epoch = 1; ///< Of the current life; see Event::epoch.
   CoreTask task;
-  std::vector<uint8_t> spm, acc;
+  ZeroedBytes spm, acc;
   Banks banks; ///< Of the scratchpad.
   std::vector<Semaphore> semaphores;
   CoreStatistics counters;          ///< Without the engine table.

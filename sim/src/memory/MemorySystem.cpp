@@ -463,6 +463,25 @@ dram::ChannelCounters MemorySystem::dramCounters() const {
   return sum;
 }
 
+uint64_t MemorySystem::waitingAtoms() const {
+  uint64_t atoms = 0;
+  for (const Port &port : ports) {
+    atoms += port.channel.requests().waiting();
+    for (uint64_t i = port.first; i != port.waiting.size(); ++i) {
+      const Piece &piece = pieces[port.waiting[i]];
+      atoms += atomsOf(piece.request) - piece.offered;
+    }
+  }
+  return atoms;
+}
+
+uint64_t MemorySystem::bytesOfAccounts() const {
+  uint64_t bytes = 0;
+  for (const Traffic &traffic : perAccount)
+    bytes += traffic.dramRead + traffic.dramWritten;
+  return bytes;
+}
+
 bool MemorySystem::consistent() const {
   for (const Port &port : ports)
     for (uint32_t piece : port.waiting)

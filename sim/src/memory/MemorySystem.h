@@ -101,13 +101,15 @@ public:
   }
   const HostLink &hostLink() const { return link; }
   const LlcCounters &cacheCounters() const { return llc.counters(); }
-  const dram::ChannelCounters &channelCounters(uint32_t channel) const {
-    return ports[channel].channel.counters();
+  const dram::Channel &channel(uint32_t index) const {
+    return ports[index].channel;
   }
   /// Of all DRAM channels.
   dram::ChannelCounters dramCounters() const;
-  /// Atoms that no channel has taken yet.
+  /// Atoms at the channels that have not had their command.
   uint64_t waitingAtoms() const;
+  /// DRAM bytes of all accounts together.
+  uint64_t bytesOfAccounts() const;
   uint64_t atomSize() const { return atomBytes; }
   uint64_t sharedBytesRead = 0, sharedBytesWritten = 0;
   uint64_t hostBytesRead = 0, hostBytesWritten = 0;

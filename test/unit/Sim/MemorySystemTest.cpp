@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "memory/MemorySystem.h"
+#include "MemoryReport.h"
 #include "SimFixture.h"
 #include "tessera/Support/Random.h"
 #include <map>
@@ -130,6 +131,20 @@ TEST(MemorySystem, BatchesOfClocksAreExact) {
           EXPECT_EQ((c.reads + c.writes + c.readsFromWriteQueue) *
                         arch.dram.atomBytes(),
                     batched.memory.dramBytes().total());
+          EXPECT_EQ(batched.memory.waitingAtoms(), 0u);
+          Status conserved = checkMemory(batched.memory, batched.noc);
+          EXPECT_TRUE(conserved.ok()) << conserved.message();
+          MemoryStatistics s =
+              describeMemory(batched.memory, batched.noc, arch);
+          uint64_t accesses = 0, hits = 0;
+          for (const ChannelStatistics &channel : s.channels) {
+            hits += channel.rowHits + channel.rowMisses + channel.rowConflicts;
+            for (const BankStatistics &bank : channel.banks)
+              accesses += bank.accesses;
+          }
+          EXPECT_EQ(accesses, c.reads + c.writes);
+          EXPECT_EQ(hits, accesses);
+          EXPECT_EQ(s.messagesInjected, s.messagesEjected);
           EXPECT_EQ(c.occupancyClocks, c.waitClocks); // Little's law
           EXPECT_TRUE(batched.noc.state().idle());
           EXPECT_TRUE(batched.noc.state().conserves());

@@ -248,6 +248,8 @@ DispatchRecord Machine::run(const Kernel &kernel) {
       ADD_FAILURE() << line;
     return {};
   }
+  Status conserved = device.checkConservation();
+  EXPECT_TRUE(conserved.ok()) << conserved.message();
   // Every engine-cycle has exactly one cause, always.
   for (const CoreStatistics &core : s.cores)
     for (const EngineCycles &engine : core.engines)

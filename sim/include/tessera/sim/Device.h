@@ -19,6 +19,7 @@
 #include "tessera/ISA/PageTable.h"
 #include "tessera/Support/Status.h"
 #include "tessera/sim/Check.h"
+#include "tessera/sim/MemoryStatistics.h"
 #include "tessera/sim/Statistics.h"
 #include "tessera/sim/Trace.h"
 #include <cstddef>
@@ -109,6 +110,12 @@ public:
   Status restore(std::span<const std::byte> snapshot);
 
   Statistics statistics();
+  /// Channel by channel, link by link: not for every cycle.
+  MemoryStatistics memoryStatistics() const;
+  /// Internal unless network and DRAM gave out what they took in, every DRAM
+  /// byte has one requester and one purpose, and every engine-cycle one cause.
+  /// A failure is a defect of the simulator.
+  Status checkConservation();
   /// nullptr stops observing. The observer is not part of a snapshot.
   void setTraceObserver(TraceObserver *observer);
 

@@ -313,6 +313,7 @@ void Channel::column(EntryIndex index, Cycle now,
   Bank &b = banks[bank];
   Group &group = groupOf(bank);
   Rank &rank = rankOf(bank);
+  ++b.count.accesses;
   raise(b.precharge, now + (write ? t.writeToPrecharge : t.readToPrecharge));
   raise(group.column[write], now + t.columnGroup);
   raise(rank.column[write], now + t.columnRank);
@@ -356,6 +357,7 @@ void Channel::activate(uint32_t bank, uint32_t row, Cycle now) {
   Cycle last = rowBusFree - 1;
   Bank &b = banks[bank];
   b.open = true;
+  ++b.count.activates;
   b.activate = last + t.activateToActivateBank;
   b.precharge = last + t.activateToPrecharge;
   b.column = {last + t.activateToRead, last + t.activateToWrite};

@@ -73,6 +73,13 @@ struct ChannelCounters {
   }
 };
 
+struct BankCounters {
+  uint64_t accesses = 0, activates = 0;
+  template <typename A> void serialize(A &ar) {
+    fields(ar, accesses, activates);
+  }
+};
+
 class Channel {
 public:
   explicit Channel(const DramConfig &dram);
@@ -101,6 +108,9 @@ public:
   bool idle() const { return queue.empty(); }
 
   const ChannelCounters &counters() const { return count; }
+  const BankCounters &bankCounters(uint32_t bank) const {
+    return banks[bank].count;
+  }
   size_t bankCount() const { return banks.size(); }
   const RequestQueue &requests() const { return queue; }
   const Timings &timings() const { return t; }
@@ -123,8 +133,9 @@ private:
     bool open = false;
     Cycle activate = 0, precharge = 0;
     std::array<Cycle, 2> column{}; ///< Read, write.
+    BankCounters count;
     template <typename A> void serialize(A &ar) {
-      fields(ar, open, activate, precharge, column);
+      fields(ar, open, activate, precharge, column, count);
     }
   };
   struct Group {

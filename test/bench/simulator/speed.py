@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Measures what simulating costs the host; writes its sections of docs/performance.md.
+
+  speed.py --dram-bench build/release/bin/dram-bench
+           [--simulation-bench build/release/bin/simulation-bench OBJECT=ARCH …]
+           [--output docs/performance.md]
+
+Times are processor time of the simulating process, so that other work on the machine
+matters little; memory is its largest resident size. OBJECT is a compiled model
+(`tessera compile … -o OBJECT`); compiling is not measured.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BEGIN = "<!-- simulator: begin, made by test/bench/simulator/speed.py -->"
+END = "<!-- simulator: end -->"
+
+# Timing set, pattern, mapping.
+DRAM = [("HBM2-2400", "seq", "native"), ("HBM2-2400", "seq", "bgi64"),
+        ("HBM2-2400", "rand", "native"), ("HBM2-2400", "seqmixo", "bgi64"),
+        ("DDR4-3200", "seq", "native"), ("DDR4-3200", "seq", "bgi"),
+        ("DDR4-3200", "rand", "native")]
+TRANSACTIONS = 1_000_000
+
+
+def run(command):
+    """Processor seconds and peak memory in MB of a command that must succeed."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    errors = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{command[0]} failed: {errors.strip()}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def dram_table(bench):
+    lines = ["| timings | pattern | mapping | transactions | processor, s | million/s | memory, MB |",
+             "|---|---|---|--:|--:|--:|--:|"]
+    for timings, pattern, mapping in DRAM:
+        # Linear in work: the streaming row also at a quarter and four times.
+        sizes = [TRANSACTIONS]
+        if (timings, mapping) == ("HBM2-2400", "bgi64") and pattern == "seq":
+            sizes = [TRANSACTIONS // 4, TRANSACTIONS, TRANSACTIONS * 4]
+        for size in sizes:
+            seconds, memory = run([bench, "--dram", timings, "--pattern", pattern, "--mapping",
+                                   mapping, "--transactions", str(size)])
+            lines.append(f"| {timings} | {pattern} | {mapping} | {size:,} | {seconds:.2f} | "
+                         f"{size / seconds / 1e6:.1f} | {memory:.0f} |")
+    return lines
+
+
+def object_table(bench, objects):
+    lines = ["| object | architecture | cycles | timing only, s | million cycles/s | "
+             "memory of the process, MB |", "|---|---|--:|--:|--:|--:|"]
+    for text in objects:
+        path, _, arch = text.rpartition("=")
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            _, memory = run([bench, path, arch, "--benchmark_filter=timing_only",
+                             f"--benchmark_out={file.name}", "--benchmark_out_format=json"])
+            result = json.loads(pathlib.Path(file.name).read_text())["benchmarks"][0]
+        seconds = result["cpu_time"] / 1e3
+        lines.append(f"| {pathlib.Path(path).stem} | `{arch}` | {result['cycles']:,.0f} | "
+                     f"{seconds:.3f} | {result['cycles'] / seconds / 1e6:.1f} | {memory:.0f} |")
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dram-bench", required=True)
+    parser.add_argument("--simulation-bench")
+    parser.add_argument("objects", nargs="*", metavar="OBJECT=ARCH")
+    parser.add_argument("--build", default="release", help="what the programs are, for the text")
+    parser.add_argument("--output", type=pathlib.Path)
+    options = parser.parse_args()
+    if bool(options.objects) != bool(options.simulation_bench):
+        parser.error("objects and --simulation-bench go together")
+    section = [BEGIN, "## What simulating costs", "",
+               f"Processor time of one host core ({options.build} build).",
+               "Made by `test/bench/simulator/speed.py`.", "",
+               "DRAM channels alone (`dram-bench`, one transaction is 32 bytes on HBM2, 64 on DDR4):",
+               ""]
+    section += dram_table(options.dram_bench)
+    if options.objects:
+        section += ["", "Whole devices, `simulation-bench` with compiled models, values not computed:",
+                    ""]
+        section += object_table(options.simulation_bench, options.objects)
+    section.append(END)
+    text = "\n".join(section) + "\n"
+    if not options.output:
+        print(text)
+        return
+    page = options.output.read_text() if options.output.exists() else "# Performance\n\n"
+    if BEGIN in page and END in page:
+        start, end = page.index(BEGIN), page.index(END) + len(END) + 1
+        page = page[:start] + text + page[end:]
+    else:
+        page = page.rstrip("\n") + "\n\n" + text
+    options.output.write_text(page)
+
+
+if __name__ == "__main__":
+    main()
