@@ -109,7 +109,8 @@ void VectorEngine::reportAccesses(const QueueEntry &entry,
       checker.read(core, kind, input.td);
   for (const VectorInput &old : plan.oldContents)
     checker.read(core, kind, old.td);
-  if (gathers) { // only the rows that are used
+  // Only the rows that are used, as far as these are known.
+  if (gathers && !core.services.options.timingOnly) {
     isa::Descriptor row = plan.inputs[1].td;
     row.extents[0] = 1;
     for (int64_t index : plan.indices)
