@@ -204,7 +204,7 @@ LogicalResult DescriptorOp::verify() {
   if (getStrides().size() != getExtents().size())
     return emitOpError() << "has " << getExtents().size() << " extents and "
                          << getStrides().size() << " strides";
-  if (getSpace() > uint64_t(Space::Acc) || getFormat() >= numNumericFormats ||
+  if (getSpace() >= numSpaces || getFormat() >= numNumericFormats ||
       getPadding() > std::numeric_limits<uint32_t>::max())
     return emitOpError()
            << "has an unknown space or format, or a padding value "
@@ -233,11 +233,11 @@ ParseResult DescriptorOp::parse(OpAsmParser &parser, OperationState &result) {
   if (failed(parser.parseKeyword(&spaceText)))
     return failure();
   std::optional<Space> space;
-  for (Space candidate : {Space::Global, Space::Spm, Space::Acc})
+  for (Space candidate : {Space::Global, Space::Spm, Space::Acc, Space::Core})
     if (spaceText == StringRef(spaceName(candidate)))
       space = candidate;
   if (!space)
-    return parser.emitError(location, "expected global, spm or acc");
+    return parser.emitError(location, "expected global, spm, acc or core");
   location = parser.getCurrentLocation();
   if (failed(parser.parseKeyword(&formatText)))
     return failure();

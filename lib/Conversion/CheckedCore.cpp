@@ -63,6 +63,10 @@ Status CheckedCore::execute(const Instruction &inst) {
   case Opcode::SIGNALCORE:
     TESSERA_RETURN_IF_ERROR(signalCore(inst));
     break;
+  case Opcode::LOADMULTICAST:
+    TESSERA_RETURN_IF_ERROR(checkOperands(inst));
+    TESSERA_RETURN_IF_ERROR(signalRectangle(inst));
+    break;
   default:
     if (inst.info().group == isa::InstGroup::Scalar)
       TESSERA_RETURN_IF_ERROR(scalar(inst));
@@ -343,18 +347,40 @@ Status CheckedCore::signalCore(const Instruction &inst) {
   Value core = regs[inst.get(isa::signal_core::core)];
   if (!core.isNumber())
     return giveUp("the core of a 'signal.core' is not known");
-  CheckedMessage sent;
-  sent.core = uint64_t(core.number);
-  sent.sem = uint32_t(inst.get(isa::signal_core::sem));
-  sent.count = uint32_t(inst.get(isa::signal_core::count));
-  if (sent.core >= options.numCores)
-    return fault(fmt::format("signals core {} of a dispatch of {}", core.number,
-                             options.numCores));
-  if (sent.sem >= options.semaphores)
-    return fault(fmt::format("semaphore s{} does not exist", sent.sem));
-  if (sent.count == 0)
-    return fault(fmt::format("signals s{} with the count 0", sent.sem));
-  message = sent;
+  return send({uint64_t(core.number), uint32_t(inst.get(isa::signal_core::sem)),
+               uint32_t(inst.get(isa::signal_core::count))});
+}
+
+Status CheckedCore::send(CheckedMessage message) {
+  if (message.core >= options.numCores)
+    return fault(fmt::format("signals core {} of a dispatch of {}",
+                             message.core, options.numCores));
+  if (message.sem >= options.semaphores)
+    return fault(fmt::format("semaphore s{} does not exist", message.sem));
+  if (message.count == 0)
+    return fault(fmt::format("signals s{} with the count 0", message.sem));
+  messages.push_back(message);
+  return Status::success();
+}
+
+Status CheckedCore::signalRectangle(const Instruction &inst) {
+  Value value = regs[inst.get(isa::load_multicast::ra)];
+  if (!value.isNumber())
+    return giveUp("the cores of a 'load.multicast' are not known");
+  auto bits = uint64_t(value.number);
+  uint64_t x = bits & 255, y = bits >> 8 & 255, width = bits >> 16 & 255,
+           height = bits >> 24 & 255;
+  uint64_t columns = std::max(1u, options.columns);
+  if (bits >> 32 != 0 || width == 0 || height == 0 || x + width > columns ||
+      (y + height) * columns > options.numCores)
+    return fault(fmt::format("the rectangle {:#x} is not within the dispatch's "
+                             "{} x {} cores",
+                             bits, columns, options.numCores / columns));
+  for (uint64_t row = y; row < y + height; ++row)
+    for (uint64_t column = x; column < x + width; ++column)
+      TESSERA_RETURN_IF_ERROR(send(
+          {row * columns + column, uint32_t(inst.get(isa::load_multicast::sem)),
+           uint32_t(inst.get(isa::load_multicast::count))}));
   return Status::success();
 }
 
@@ -448,13 +474,27 @@ Status CheckedCore::checkBounds(const CheckedDescriptor &td, unsigned reg) {
     bytes = options.argumentBytes[td.base.argument];
     memory = fmt::format("argument {}", td.base.argument);
     break;
+  case isa::Space::Core: {
+    if (!td.base.isNumber())
+      break;
+    uint64_t core = isa::coreOfBase(uint64_t(td.base.number));
+    if (core >= options.numCores)
+      return fault(fmt::format("t{} names core {} of a dispatch of {}", reg,
+                               core, options.numCores));
+    bytes = options.spmBytes;
+    memory = fmt::format("core {}'s SPM", core);
+    break;
+  }
   }
   if (!td.base.isKnown)
     return Status::success();
   if (td.descriptor.space != isa::Space::Global && td.base.argument >= 0)
     return fault(
         fmt::format("t{} uses an argument's address in {}", reg, memory));
-  int64_t low = td.base.number + range.low, high = td.base.number + range.high;
+  int64_t base = td.base.number;
+  if (td.descriptor.space == isa::Space::Core)
+    base = int64_t(isa::offsetOfBase(uint64_t(base)));
+  int64_t low = base + range.low, high = base + range.high;
   if (low < 0 || uint64_t(high) > bytes)
     return fault(fmt::format("t{} reaches bytes {} to {} of {}, which has {}",
                              reg, low, high - 1, memory, bytes));

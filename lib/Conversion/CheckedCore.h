@@ -72,8 +72,8 @@ public:
   /// A message of another core.
   Status receive(const CheckedMessage &message);
   /// Sent by the last step.
-  std::optional<CheckedMessage> takeMessage() {
-    return std::exchange(message, std::nullopt);
+  std::vector<CheckedMessage> takeMessages() {
+    return std::exchange(messages, {});
   }
   Status checkSemaphoresLeft() const;
 
@@ -90,6 +90,8 @@ private:
   Status addSignals(const isa::Instruction &inst);
   Status add(uint32_t sem, uint32_t count);
   Status signalCore(const isa::Instruction &inst);
+  Status signalRectangle(const isa::Instruction &inst);
+  Status send(CheckedMessage message);
   Status checkOperands(const isa::Instruction &inst);
   Status checkOperand(const isa::Instruction &inst, unsigned field);
   Status checkBounds(const CheckedDescriptor &td, unsigned reg);
@@ -119,7 +121,7 @@ private:
   std::array<CheckedDescriptor, isa::numDescRegs> tds{};
   std::array<Semaphore, isa::maxSemaphores> semaphores{};
   std::vector<Loop> loops;
-  std::optional<CheckedMessage> message;
+  std::vector<CheckedMessage> messages;
 };
 
 } // namespace tessera

@@ -83,8 +83,8 @@ private:
       }
       progress = true;
       ++steps;
-      if (std::optional<CheckedMessage> message = core.takeMessage())
-        if (Status status = cores[message->core].receive(*message);
+      for (const CheckedMessage &message : core.takeMessages())
+        if (Status status = cores[message.core].receive(message);
             !status.ok()) {
           end(index, status, at);
           return progress;
@@ -153,6 +153,7 @@ bool tessera::dependsOnCore(std::span<const isa::Instruction> program) {
   return std::any_of(program.begin(), program.end(),
                      [](const isa::Instruction &inst) {
                        return inst.opcode == isa::Opcode::COREID ||
-                              inst.opcode == isa::Opcode::SIGNALCORE;
+                              inst.opcode == isa::Opcode::SIGNALCORE ||
+                              inst.opcode == isa::Opcode::LOADMULTICAST;
                      });
 }

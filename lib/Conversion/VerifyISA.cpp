@@ -41,8 +41,11 @@ static LogicalResult verifyProgram(isa::KernelOp kernel,
 
   // Arguments are as large as the smallest buffer that a dispatch gives.
   for (device::DispatchOp dispatch : dispatches) {
-    options.numCores = std::max<uint32_t>(
-        options.numCores, dispatch.getCores()[0] * dispatch.getCores()[1]);
+    ArrayRef<int64_t> shape = dispatch.getCores();
+    if (shape[0] * shape[1] > options.numCores) {
+      options.numCores = shape[0] * shape[1];
+      options.columns = shape[0];
+    }
     options.argumentBytes.resize(dispatch.getBuffers().size(), UINT64_MAX);
     for (auto [bytes, buffer] :
          llvm::zip_first(options.argumentBytes, dispatch.getBuffers()))
@@ -50,7 +53,7 @@ static LogicalResult verifyProgram(isa::KernelOp kernel,
           bytes, cast<device::BufferType>(buffer.getType()).getBytes());
   }
   if (!dependsOnCore(program))
-    options.numCores = 1;
+    options.numCores = options.columns = 1;
   auto result = checkProgram(program, descriptors, mapPrograms, options);
   Operation *at = result.instruction && *result.instruction < operations.size()
                       ? operations[*result.instruction]

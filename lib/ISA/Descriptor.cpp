@@ -86,7 +86,7 @@ Result<Descriptor> decodeDescriptor(std::span<const uint8_t> bytes) {
                                "which are not supported; accepted: 0",
                                scaleAt, paddingAt - 1));
   TESSERA_RETURN_IF_ERROR(checkReserved(paddingAt + 4, descriptorBytes));
-  if (image[spaceAt] > uint8_t(Space::Acc))
+  if (image[spaceAt] >= numSpaces)
     return invalid(fmt::format("unknown space {}", image[spaceAt]));
   if (unsigned reserved = image[formatAt] - firstReservedFormat;
       image[formatAt] >= firstReservedFormat &&
@@ -126,7 +126,7 @@ Result<Descriptor> decodeDescriptor(std::span<const uint8_t> bytes) {
 }
 
 std::string_view spaceName(Space space) {
-  static constexpr std::string_view names[] = {"global", "spm", "acc"};
+  static constexpr std::string_view names[] = {"global", "spm", "acc", "core"};
   return names[unsigned(space)];
 }
 

@@ -27,6 +27,7 @@ struct ProgramCheckOptions {
   uint64_t spmBytes = 0, accBytes = 0;
   uint32_t semaphores = 32;
   uint32_t numCores = 1; ///< Of the dispatch, >= 1.
+  uint32_t columns = 1;  ///< Of its rectangle of cores; divides numCores.
   /// Sizes of the buffers that the arguments point to; empty: not known, and
   /// global accesses are not checked.
   std::vector<uint64_t> argumentBytes;

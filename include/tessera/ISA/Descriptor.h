@@ -12,7 +12,8 @@
 //         3 sparsity (u8): 0 dense; 1 reserved for 2:4 structured sparsity
 //         4-7 reserved, 0
 //         8 base, bytes (u64; 48-bit virtual address for global, byte offset in
-//           the core's memory for spm and acc)
+//           the core's memory for spm and acc; for core a byte offset in the
+//           SPM of the core whose index is in bits 32-47)
 //        16 extents[6] (u32; 1 beyond the rank)
 //        40 strides[6] (i64, elements; 0 = broadcast; 0 beyond the rank)
 //        88 scale base (u64)  96 scale strides[6] (i32): reserved, 0
@@ -47,10 +48,16 @@ inline constexpr std::string_view reservedFormats[] = {
     "mxf8E4M3", "mxf8E5M2", "mxf6E3M2", "mxf6E2M3", "mxf4E2M1", "mxi8"};
 
 /// Descriptor spaces (the values are part of the encoding).
-enum class Space : uint8_t { Global = 0, Spm = 1, Acc = 2 };
+enum class Space : uint8_t { Global = 0, Spm = 1, Acc = 2, Core = 3 };
+inline constexpr unsigned numSpaces = 4;
 
-/// "global", "spm", "acc".
+/// "global", "spm", "acc", "core".
 std::string_view spaceName(Space space);
+
+/// Of a base in Space::Core: the core's index in the dispatch, and the byte
+/// offset in its SPM.
+inline uint64_t coreOfBase(uint64_t base) { return base >> 32; }
+inline uint64_t offsetOfBase(uint64_t base) { return base & 0xffffffff; }
 
 struct Descriptor {
   Space space = Space::Global;

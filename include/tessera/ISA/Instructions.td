@@ -292,8 +292,9 @@ def LOAD : DmaInst<"load", 0x50, "ld", [Dst, Src, Pad, Convert, Transpose]> {
   let Semantics = "Copies src (global, or the core's own spm or acc) to dst (spm), element by element in row-major order. Equal extents; equal formats unless `convert` is given: then both are floats, and values are widened exactly to f32 and rounded once, to nearest even. The source is read at start, dst is written at completion. `transpose` changes no value, only the order in which bursts are made; not for i4.";
 }
 def STORE : DmaInst<"store", 0x51, "st", [Dst, Src, Clip, Convert, Transpose, Posted]> {
-  let Summary = "Copy a tensor from SPM or ACC to memory.";
-  let Semantics = "Copies src (spm or acc) to dst (global), as `load` does. Completes when memory has acknowledged the last write, or at injection if posted.";
+  let Summary = "Copy a tensor from SPM or ACC to memory, or to another core's SPM.";
+  let Semantics = "Copies src (spm or acc) to dst (global, or core: the SPM of any core of the dispatch), as `load` does. Completes when memory, or the other core, has acknowledged the last write, or at injection if posted. Nobody but the program orders what a store does in another core's SPM: `signal.core` behind it in this queue tells the other core that the data is there.";
+  let Faults = "As `load`; CoreNotRunning if the dispatch has no such core or it has halted (address: its index); SpmOutOfBounds of the other core's SPM.";
 }
 def FILL : DmaInst<"fill", 0x52, "ld", [Dst, Field<"value", U32, 64, "the element's bits">]> {
   let Summary = "Fill a tensor in SPM with a constant.";
@@ -306,6 +307,14 @@ def LOADGATHER : DmaInst<"load.gather", 0x53, "ld", [
   let Summary = "Copy rows of a tensor, chosen by an index tensor, into SPM.";
   let Semantics = "src (global) is a table of src.extents[0] rows; dst (spm) has the extents of src but for the first, which is the number N of elements of index. For n in the row-major order of index: dst[n, ...] = src[index[n], ...]. Formats as for `load`. Indices and rows are read at start. An index below 0 or from src.extents[0] up faults, or with `pad` the row is src's padding value.";
   let Faults = "IndexOutOfRange (address: the index) without `pad`; as `load`: the 2^26 elements are those of dst.";
+}
+def LOADMULTICAST : DmaInst<"load.multicast", 0x55, "ld", [
+    Dst, Src, Field<"ra", ScalarReg, 18, "rectangle of cores, read when pushed">,
+    Field<"sem", U16, 64, "semaphore of each of these cores">,
+    Field<"count", U16, 80, "added to it, >= 1">]> {
+  let Summary = "Copy a tensor from memory into the SPM of many cores.";
+  let Semantics = "As `load` of a global src, without options, into the SPM of each core of a rectangle of this dispatch's cores, at the same address in all; memory is read once. ra: x (bits 0-7), y (8-15), width (16-23), height (24-31) within the dispatch's rectangle; bits 32-63 are 0. When the last byte is in a core's SPM, sem += count there. The instruction completes, and gives its own signals, when it is in all.";
+  let Faults = "As `load`; CoreNotRunning if the rectangle is empty or leaves the dispatch (address: ra), or a core has halted (address: its index); IllegalInstruction if there is no such semaphore or count is 0; on arrival SemaphoreOverflow.";
 }
 def STORESCATTER : DmaInst<"store.scatter", 0x54, "st", [
     Dst, Src, RowIndices, Field<"clip", Flag, 24, "a row whose index is out of range is not written">, Convert, Posted]> {

@@ -211,6 +211,16 @@ void Checker::received(const Core &core, const Message &message) {
   }
 }
 
+void Checker::delivered(const Core &core, Engine e, const Core &to, uint8_t sem,
+                        uint32_t count) {
+  const UnitState &state = unit(core, e);
+  Signaller &h =
+      cores[to.index].semaphores[sem].signallers[place(core.index, e)];
+  h.given += count;
+  h.signals.push_back(
+      {h.given, state.underWay.empty() ? state.clock : state.underWay.front()});
+}
+
 void Checker::barrierComplete(const Core &first) {
   CoreState &state = cores[first.index];
   state.next = {place(first.index, Engine::Sequencer),
@@ -235,10 +245,14 @@ bool Checker::precedes(AccessId id, uint32_t core, Engine e) const {
 //===----------------------------------------------------------------------===//
 
 void Checker::read(const Core &core, Engine e, const isa::Descriptor &td) {
-  access(core, e, td, false);
+  access(core, core, e, td, false);
 }
 void Checker::write(const Core &core, Engine e, const isa::Descriptor &td) {
-  access(core, e, td, true);
+  access(core, core, e, td, true);
+}
+void Checker::writeIn(const Core &owner, const Core &core, Engine e,
+                      const isa::Descriptor &td) {
+  access(owner, core, e, td, true);
 }
 void Checker::readBytes(const Core &core, Engine e, isa::Space space,
                         uint64_t low, uint64_t high) {
@@ -253,11 +267,11 @@ void Checker::writeBytes(const Core &core, Engine e, isa::Space space,
               low, high, true);
 }
 
-void Checker::access(const Core &core, Engine e, const isa::Descriptor &td,
-                     bool writes) {
+void Checker::access(const Core &owner, const Core &core, Engine e,
+                     const isa::Descriptor &td, bool writes) {
   if (td.space == isa::Space::Global && !options.race)
     return;
-  CoreState &state = cores[core.index];
+  CoreState &state = cores[owner.index];
   Shadow &in = td.space == isa::Space::Global ? global[core.task.root]
                : td.space == isa::Space::Acc  ? state.acc
                                               : state.spm;
@@ -326,8 +340,8 @@ void Checker::accessBytes(const Core &core, Engine e, isa::Space space,
       }
       unwritten.high = at + 1;
     }
-    // Of each unit only the last read counts; beyond four units of other cores
-    // (all of them load engines) a read is forgotten.
+    // Of each unit only the last read counts; in device memory, beyond five
+    // units (all of them load engines), a read is forgotten.
     AccessId *slot = &byte.readers[core.index % byte.readers.size()];
     for (AccessId &reader : byte.readers) {
       if (reader == noAccess ||

@@ -54,6 +54,10 @@ public:
   void sendsFrom(const Core &core, Engine unit);
   void sent(const Core &from, uint32_t to, uint64_t message);
   void received(const Core &core, const Message &message);
+  /// What the unit's oldest instruction under way brought to another core is
+  /// there, and adds to a semaphore of that core.
+  void delivered(const Core &core, Engine unit, const Core &to, uint8_t sem,
+                 uint32_t count);
   /// All have come to the barrier; messages that say so follow.
   void barrierComplete(const Core &first);
   /// The sequencer has waited for all stores.
@@ -61,6 +65,9 @@ public:
   /// Accesses of the instruction that the unit started last.
   void read(const Core &core, Engine unit, const isa::Descriptor &td);
   void write(const Core &core, Engine unit, const isa::Descriptor &td);
+  /// The same in another core's memory.
+  void writeIn(const Core &owner, const Core &core, Engine unit,
+               const isa::Descriptor &td);
   void readBytes(const Core &core, Engine unit, isa::Space space, uint64_t low,
                  uint64_t high);
   void writeBytes(const Core &core, Engine unit, isa::Space space, uint64_t low,
@@ -134,8 +141,8 @@ private:
   }
   bool precedes(AccessId earlier, uint32_t core, Engine unit) const;
   void nextInstruction(const Core &core, Engine unit, uint32_t pc);
-  void access(const Core &core, Engine unit, const isa::Descriptor &td,
-              bool writes);
+  void access(const Core &owner, const Core &core, Engine unit,
+              const isa::Descriptor &td, bool writes);
   void accessBytes(const Core &core, Engine unit, isa::Space space, Shadow &in,
                    uint64_t low, uint64_t high, bool writes);
   void reportRace(AccessId earlier, AccessId later, bool earlierWrites,

@@ -22,11 +22,10 @@ using AccessId = uint32_t;
 inline constexpr AccessId noAccess = 0;
 
 /// What is known of one byte: its last writer, and readers since then. A core
-/// has four units that read (sequencer, store, matrix, vector), so that its own
-/// memories lose none.
+/// has five units, and nobody else reads its memories, so that these lose none.
 struct ByteHistory {
   AccessId writer = noAccess;
-  std::array<AccessId, 4> readers{};
+  std::array<AccessId, 5> readers{};
 };
 
 /// Histories of the bytes of one memory; those of a page exist from its first

@@ -364,7 +364,7 @@ void Core::trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode,
 
 FaultCause Core::checkLocal(const isa::Descriptor &td, bool written,
                             ByteInterval &interval) const {
-  if (td.space == isa::Space::Global)
+  if (td.space != isa::Space::Spm && td.space != isa::Space::Acc)
     return FaultCause::IllegalDescriptor;
   FaultCause fault = checkOperand(td, written);
   if (fault != FaultCause::None)

@@ -101,6 +101,18 @@ struct RemoteSignal {
   template <typename A> void serialize(A &ar) { fields(ar, core, sem, count); }
 };
 
+/// What a `load.multicast` goes to; no cores: it is none.
+struct Multicast {
+  Noc::Rectangle cores; ///< Of the mesh.
+  uint16_t sem = 0, count = 0;
+  template <typename A> void serialize(A &ar) {
+    fields(ar, cores, sem, count);
+    if constexpr (A::loading)
+      if (sem >= isa::maxSemaphores)
+        ar.fail();
+  }
+};
+
 inline constexpr Cycle never = ~Cycle(0);
 inline constexpr uint32_t maxSemaphoreValue = 65535;
 
@@ -124,6 +136,7 @@ struct QueueEntry {
   bool pad = false, convert = false, transpose = false;
   bool keepWeights = false; ///< mma: keep_b.
   RemoteSignal remote;
+  Multicast multicast;
 
   /// Of a vector instruction: what the descriptor field held when pushed.
   const isa::Descriptor &operand(unsigned field) const;
@@ -158,7 +171,9 @@ public:
     HaltCheck,
     MessageArrived,
     NetworkAdvanced,
-    BroadcastArrived
+    BroadcastArrived,
+    BurstArrived,
+    Deliver
   };
 
   void post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload = 0);
@@ -273,11 +288,17 @@ public:
   StallCause signalledBy(uint8_t sem) const;
   /// Sends what a completed `signal.core` says, if it is one.
   void signalCore(const RemoteSignal &remote, Engine by, uint32_t pc);
+  /// Another core of this core's dispatch; nullptr if there is none.
+  Core *peer(uint64_t indexInDispatch) {
+    return listener.peer(index, indexInDispatch);
+  }
   /// The sequencer has come to a barrier.
   void arriveAtBarrier();
   /// A message from another core has arrived; one that is not expected (any
   /// more) does nothing.
   void receive(uint64_t id);
+  /// Another core adds to a semaphore.
+  void addFromOtherCore(uint8_t sem, uint32_t count, isa::Opcode by);
   /// Ends the dispatch on this core if everything is over.
   void checkDone();
   void trace(TraceEvent::Kind kind, Engine engine, isa::Opcode opcode,

@@ -57,7 +57,7 @@ template <typename A> void CoreTask::serialize(A &ar) {
 template <typename A> void QueueEntry::serialize(A &ar) {
   fields(ar, opcode, pc, visible, waits, signals, operands, options, window,
          value, maskA, maskB, indexBase, accumulate, posted, pad, convert,
-         transpose, keepWeights, remote);
+         transpose, keepWeights, remote, multicast);
   if constexpr (A::loading) {
     isa::Instruction inst;
     inst.opcode = opcode;

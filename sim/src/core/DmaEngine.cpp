@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/DmaEngine.h"
+#include "check/Checker.h"
+#include "noc/Noc.h"
 
 namespace tessera::sim {
 
@@ -30,7 +32,8 @@ void DmaEngine::reset() {
 StallCause DmaEngine::idleCause() const {
   if (translating)
     return StallCause::Tlb;
-  if (blocked)
+  if (blocked ||
+      (inFlight > 0 && !transfers.empty() && transfers.front().target))
     return StallCause::BackPressure;
   if (inFlight > 0)
     return StallCause::Dram;
@@ -48,6 +51,7 @@ bool DmaEngine::headDepends() const {
                indices = localIndices(core, queue.front());
   for (const Transfer &t : transfers)
     if (t.destination.space == isa::Space::Spm &&
+        (!t.target || *t.target == core.task.indexInDispatch) &&
         (t.interval.overlaps(source) || t.interval.overlaps(indices)))
       return true;
   return false;
@@ -153,6 +157,7 @@ bool DmaEngine::issueBurst(Cycle now) {
   Burst burst = bursts.next();
   Transfer &transfer = transfers.back();
   ++transfer.outstanding;
+  ++transfer.numBursts;
   ++inFlight;
   takeSlots(burst.slots);
   transfer.writeCycles = std::max(transfer.writeCycles,
@@ -161,6 +166,8 @@ bool DmaEngine::issueBurst(Cycle now) {
   uint64_t id = firstId + transfers.size() - 1;
   if (withinCore) {
     post(now + 1, Phase::Complete, BurstDone, id);
+  } else if (transfer.target) {
+    sendBurst(burst, id);
   } else {
     VirtualRequest request;
     request.root = core.task.root;
@@ -172,6 +179,7 @@ bool DmaEngine::issueBurst(Cycle now) {
     request.account = core.index;
     request.reply = {self, BurstDone, core.epoch, id};
     request.translatedCode = Translated;
+    request.cores = transfer.multicast.cores;
     translating = !core.services.mmu.request(request);
   }
   account.wait(StallCause::Dram, now);
@@ -179,6 +187,15 @@ bool DmaEngine::issueBurst(Cycle now) {
   if (bursts.done())
     lastBurstIssued(now);
   return true;
+}
+
+void DmaEngine::sendBurst(const Burst &burst, uint64_t id) {
+  const Core *to = core.peer(*transfers.back().target);
+  if (!to) // the dispatch is being torn down
+    return;
+  Noc &noc = core.services.noc;
+  noc.send(noc.coreNode(core.index), noc.coreNode(to->index),
+           Noc::Class::Request, burst.bytes, reply(BurstArrived, id));
 }
 
 void DmaEngine::lastBurstIssued(Cycle now) {
@@ -206,6 +223,8 @@ void DmaEngine::finishReady(Cycle now) {
     transfers.pop_front();
     ++firstId;
     any = true;
+    if (!transfers.empty() && !transfers.front().deliveries.empty())
+      post(now, Phase::Complete, Deliver); // they waited for this one
     TransferFault fault = commitTransfer(core, t);
     if (fault.cause != FaultCause::None)
       return core.fault(fault.cause, t.pc, fault.address);
@@ -227,6 +246,51 @@ void DmaEngine::finishReady(Cycle now) {
   core.checkDone();
 }
 
+uint32_t DmaEngine::arrivedAt(Transfer &t, uint32_t node, Cycle now) {
+  // A burst is in flight until the slowest core has it.
+  auto slowest = [&] {
+    uint32_t least = ~uint32_t(0);
+    for (const Delivery &d : t.deliveries)
+      least = std::min(least, d.arrived);
+    return least;
+  };
+  uint32_t before = slowest();
+  for (Delivery &d : t.deliveries)
+    if (d.node == node && ++d.arrived == t.numBursts && t.issued) {
+      d.ready = now + 1;
+      post(d.ready, Phase::Complete, Deliver);
+    }
+  return slowest() - before;
+}
+
+/// In order of the queue, like completions: only the oldest transfer's.
+void DmaEngine::deliverReady(Cycle now) {
+  if (transfers.empty() || transfers.front().deliveries.empty())
+    return;
+  Transfer &t = transfers.front();
+  bool all = true;
+  for (Delivery &d : t.deliveries) {
+    if (!d.done && d.ready <= now) {
+      Core *to = core.peer(d.core);
+      if (!to || !to->running())
+        return core.fault(FaultCause::CoreNotRunning, t.pc, d.core);
+      d.done = true;
+      deliverTransfer(*to, t);
+      if (Checker *checker = core.services.checker)
+        checker->delivered(core, kind, *to, t.multicast.sem, t.multicast.count);
+      to->addFromOtherCore(t.multicast.sem, t.multicast.count,
+                           isa::Opcode::LOADMULTICAST);
+      if (!core.running())
+        return;
+    }
+    all &= d.done;
+  }
+  if (all) {
+    t.ready = now;
+    finishReady(now);
+  }
+}
+
 void DmaEngine::handle(const Event &event) {
   if (!accept(event))
     return;
@@ -242,6 +306,12 @@ void DmaEngine::handle(const Event &event) {
   case NetworkAdvanced:
     blocked = false;
     return wake(now);
+  case BurstArrived: // at another core, which answers
+    return core.services.noc.send(
+        event.detail, core.services.noc.coreNode(core.index),
+        Noc::Class::Response, 0, reply(BurstDone, event.payload));
+  case Deliver:
+    return deliverReady(now);
   default:
     break;
   }
@@ -254,8 +324,15 @@ void DmaEngine::handle(const Event &event) {
                           : 0,
                       bursts.base());
   bool wasFull = inFlight >= core.services.arch.dma.outstanding;
-  --inFlight;
-  if (event.payload >= firstId && event.payload - firstId < transfers.size()) {
+  bool isKnown =
+      event.payload >= firstId && event.payload - firstId < transfers.size();
+  if (isKnown && !transfers[event.payload - firstId].deliveries.empty()) {
+    inFlight -=
+        arrivedAt(transfers[event.payload - firstId], event.detail, now);
+  } else {
+    --inFlight;
+  }
+  if (isKnown && transfers[event.payload - firstId].deliveries.empty()) {
     Transfer &t = transfers[event.payload - firstId];
     if (--t.outstanding == 0 && t.issued && t.ready == never)
       // A load's last burst takes a cycle to be written into the scratchpad, or

@@ -53,6 +53,12 @@ private:
   Cycle afterSlots() const {
     return slots == burstsPerCycle ? slotCycle : slotCycle + 1;
   }
+  /// Sends a burst to the core that the transfer goes to, whose answer ends it.
+  void sendBurst(const Burst &burst, uint64_t id);
+  /// A burst of a multicast has come to a core; how many more of its bursts
+  /// have come to all.
+  uint32_t arrivedAt(Transfer &t, uint32_t node, Cycle now);
+  void deliverReady(Cycle now);
   void lastBurstIssued(Cycle now);
   void finishReady(Cycle now);
   void scheduleFinish();

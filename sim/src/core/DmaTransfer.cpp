@@ -56,6 +56,8 @@ public:
       return scatter();
     case Opcode::LOAD:
       return load();
+    case Opcode::LOADMULTICAST:
+      return multicast();
     default:
       return store();
     }
@@ -65,8 +67,11 @@ private:
   TransferFault fill();
   TransferFault load();
   TransferFault store();
+  /// Finds the core that a store goes to, and its tensor there.
+  TransferFault aim(Descriptor &to);
   TransferFault gather();
   TransferFault scatter();
+  TransferFault multicast();
 
   TransferFault local(const Descriptor &td, bool written) {
     ByteInterval interval;
@@ -155,7 +160,7 @@ private:
   }
   void walk(const Descriptor &far, const Descriptor &near) {
     plan.hasBursts = true;
-    plan.withinCore = far.space != Space::Global;
+    plan.withinCore = far.space != Space::Global && !transfer.target;
     plan.bursts.far = far;
     plan.bursts.near = near;
     plan.bursts.memoryOrder = entry.transpose;
@@ -197,8 +202,10 @@ private:
 } // namespace
 
 #define RETURN_IF_FAULT(expression)                                            \
-  if (TransferFault found = (expression); found.cause != FaultCause::None)     \
-  return found
+  do {                                                                         \
+    if (TransferFault found = (expression); found.cause != FaultCause::None)   \
+      return found;                                                            \
+  } while (false)
 
 TransferFault TransferBuilder::fill() {
   if (destination.space != Space::Spm)
@@ -258,26 +265,50 @@ TransferFault TransferBuilder::load() {
   return {};
 }
 
+TransferFault TransferBuilder::aim(Descriptor &to) {
+  uint64_t number = isa::coreOfBase(to.base);
+  Core *peer = core.peer(number);
+  if (!peer || !peer->running())
+    return {FaultCause::CoreNotRunning, number};
+  to.space = Space::Spm;
+  to.base = isa::offsetOfBase(to.base);
+  transfer.target = uint32_t(number);
+  return {};
+}
+
 TransferFault TransferBuilder::store() {
   if (source.extents != destination.extents || source.space == Space::Global)
     return illegal(destination);
   RETURN_IF_FAULT(formats());
   RETURN_IF_FAULT(options());
   RETURN_IF_FAULT(local(source, false));
-  std::optional<Descriptor> inside = entry.window.inside(destination);
+  Descriptor to = destination;
+  if (to.space == Space::Core) {
+    RETURN_IF_FAULT(aim(to));
+  } else if (to.space != Space::Global) {
+    return illegal(to);
+  }
+  std::optional<Descriptor> inside = entry.window.inside(to);
   transfer.writes = inside.has_value();
   if (!inside)
-    return destination.space == Space::Global ? TransferFault{}
-                                              : illegal(destination);
-  RETURN_IF_FAULT(global(*inside, true));
-  RETURN_IF_FAULT(probeWritten(*inside));
+    return {};
+  if (transfer.target) {
+    RETURN_IF_FAULT(local(*inside, true));
+  } else {
+    RETURN_IF_FAULT(global(*inside, true));
+    RETURN_IF_FAULT(probeWritten(*inside));
+  }
   Descriptor from = *entry.window.inside(source);
   readLocal(from, transfer.data);
   convert(transfer.data);
   transfer.destination = *inside;
   walk(*inside, from);
   tell(from, false);
-  tell(*inside, true);
+  Checker *checker = core.services.checker;
+  if (checker && transfer.target)
+    checker->writeIn(*core.peer(*transfer.target), core, kind, *inside);
+  else
+    tell(*inside, true);
   return {};
 }
 
@@ -320,6 +351,43 @@ TransferFault TransferBuilder::rowsOf(const Descriptor &table,
       return {FaultCause::IndexOutOfRange, uint64_t(int64_t(i))};
   }
   return {};
+}
+
+TransferFault TransferBuilder::multicast() {
+  if (destination.space != Space::Spm || source.extents != destination.extents)
+    return illegal(destination);
+  RETURN_IF_FAULT(formats());
+  RETURN_IF_FAULT(local(destination, true));
+  RETURN_IF_FAULT(global(source, false));
+  if (moves)
+    transfer.data.resize(denseSize(source));
+  RETURN_IF_FAULT(readGlobal(source, transfer.data.data()));
+  tell(source, false);
+  transfer.multicast = entry.multicast;
+  transfer.writes = false; // each core's part is delivered by itself
+  const Noc::Rectangle &to = entry.multicast.cores, &all = core.task.cores;
+  for (uint32_t y = to.y; y < uint32_t(to.y) + to.height; ++y)
+    for (uint32_t x = to.x; x < uint32_t(to.x) + to.width; ++x) {
+      uint32_t number = (y - all.y) * all.width + (x - all.x);
+      Core *peer = core.peer(number);
+      if (!peer || !peer->running())
+        return {FaultCause::CoreNotRunning, number};
+      transfer.deliveries.push_back(
+          {number, core.services.noc.coreNode(peer->index)});
+      if (Checker *checker = core.services.checker)
+        checker->writeIn(*peer, core, kind, destination);
+    }
+  walk(source, destination);
+  // The memory sends each burst along a tree as one message.
+  plan.bursts.burstBytes = core.services.memorySystem.pieceLimit();
+  return {};
+}
+
+void deliverTransfer(Core &to, const Transfer &transfer) {
+  if (!transfer.data.empty())
+    scatterLocal(to.local(transfer.destination.space), transfer.destination,
+                 transfer.data.data());
+  to.countWrite(transfer.destination, transfer.interval);
 }
 
 TransferFault TransferBuilder::gather() {
@@ -406,9 +474,12 @@ TransferFault commitTransfer(Core &core, const Transfer &t) {
     return {};
   const Descriptor &to = t.destination;
   if (to.space != Space::Global) {
+    Core *owner = t.target ? core.peer(*t.target) : &core;
+    if (!owner || !owner->running())
+      return {FaultCause::CoreNotRunning, *t.target};
     if (!t.data.empty())
-      scatterLocal(core.local(to.space), to, t.data.data());
-    core.countWrite(to, t.interval);
+      scatterLocal(owner->local(to.space), to, t.data.data());
+    owner->countWrite(to, t.interval);
     return {};
   }
   if (t.data.empty())
@@ -441,7 +512,9 @@ TransferFault commitTransfer(Core &core, const Transfer &t) {
 ByteInterval localSource(const Core &core, const QueueEntry &entry) {
   ByteInterval interval;
   const Descriptor &td = entry.operands[1];
-  if (entry.opcode != Opcode::LOAD || td.space != Space::Spm)
+  bool reads = entry.opcode == Opcode::LOAD || entry.opcode == Opcode::STORE ||
+               entry.opcode == Opcode::STORESCATTER;
+  if (!reads || td.space != Space::Spm)
     return {};
   // A window's own bounds may reach beyond the memory.
   std::optional<Descriptor> inside = entry.window.inside(td);
@@ -453,7 +526,9 @@ ByteInterval localSource(const Core &core, const QueueEntry &entry) {
 ByteInterval localIndices(const Core &core, const QueueEntry &entry) {
   ByteInterval interval;
   const Descriptor &td = entry.operands[2];
-  bool reads = entry.opcode == Opcode::LOADGATHER && td.space == Space::Spm;
+  bool reads = (entry.opcode == Opcode::LOADGATHER ||
+                entry.opcode == Opcode::STORESCATTER) &&
+               td.space == Space::Spm;
   if (!reads || !localInterval(td, core.localBytes(td.space), interval))
     return {};
   return interval;

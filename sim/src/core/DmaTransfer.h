@@ -19,26 +19,45 @@
 
 namespace tessera::sim {
 
+/// One of the cores to which a multicast goes.
+struct Delivery {
+  uint32_t core = 0;    ///< Its index in the dispatch.
+  uint32_t node = 0;    ///< Its endpoint of the network.
+  uint32_t arrived = 0; ///< Bursts.
+  Cycle ready = never;
+  bool done = false;
+  template <typename A> void serialize(A &ar) {
+    fields(ar, core, node, arrived, ready, done);
+  }
+};
+
 struct Transfer {
   isa::Opcode opcode{};
   uint32_t pc = 0;
   std::array<isa::SemaphoreStep, isa::maxSignals> signals{};
   RemoteSignal remote;
   isa::Descriptor destination;
-  bool writes = false;       ///< There is a destination; a clipped one may be
-                             ///< empty.
-  ByteInterval interval;     ///< Of a local destination.
+  bool writes = false;   ///< There is a destination; a clipped one may be
+                         ///< empty.
+  ByteInterval interval; ///< Of a local destination.
+  /// A store to another core: its index in the dispatch. `destination` is then
+  /// a tensor in its SPM.
+  std::optional<uint32_t> target;
   std::vector<uint8_t> data; ///< Read at start, committed at completion.
   /// store.scatter: offsets of the rows in bytes, or noRow. `destination` is
   /// then the table.
   std::vector<int64_t> rows;
+  Multicast multicast;
+  std::vector<Delivery> deliveries;
+  uint32_t numBursts = 0; ///< Issued.
   uint32_t outstanding = 0;
   bool issued = false, posted = false;
   Cycle writeCycles = 1; ///< From a load's last burst to its completion.
   Cycle ready = never;
   template <typename A> void serialize(A &ar) {
-    fields(ar, opcode, pc, signals, remote, destination, writes, interval, data,
-           rows, outstanding, issued, posted, writeCycles, ready);
+    fields(ar, opcode, pc, signals, remote, destination, writes, interval,
+           target, data, rows, multicast, deliveries, numBursts, outstanding,
+           issued, posted, writeCycles, ready);
   }
 };
 
@@ -46,8 +65,7 @@ struct Transfer {
 struct TransferPlan {
   BurstWalk bursts;
   bool hasBursts = false;
-  /// Of the bursts: they stay in the core, or need no translation.
-  bool withinCore = false;
+  bool withinCore = false; ///< The bursts do not leave the core.
   /// Bytes of padding, and of indices, that are moved before the first burst.
   uint64_t paddingBytes = 0, indexBytes = 0;
 };
@@ -61,6 +79,8 @@ struct TransferFault {
 /// accesses. Fills in everything of `transfer` that concerns data.
 TransferFault beginTransfer(Core &core, Engine kind, const QueueEntry &entry,
                             Transfer &transfer, TransferPlan &plan);
+/// Writes what a multicast brings to one of its cores.
+void deliverTransfer(Core &to, const Transfer &transfer);
 /// Writes the destination.
 TransferFault commitTransfer(Core &core, const Transfer &transfer);
 

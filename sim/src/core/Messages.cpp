@@ -80,18 +80,11 @@ void Core::receive(uint64_t id) {
   if (services.checker)
     services.checker->received(*this, message);
   switch (message.kind) {
-  case Message::Kind::Signal: {
-    Semaphore &s = semaphores[message.sem];
-    if (s.value + message.count > maxSemaphoreValue)
-      return fault(FaultCause::SemaphoreOverflow, sequencer->pc(), message.sem);
-    s.value += message.count;
-    s.byOtherCore = true;
-    trace(TraceEvent::Kind::Semaphore, Engine::Sequencer,
-          isa::Opcode::SIGNALCORE, sequencer->pc(), message.sem, s.value);
-    if (s.waiter)
-      unit(*s.waiter).wake(services.now());
+  case Message::Kind::Signal:
+    addFromOtherCore(message.sem, message.count, isa::Opcode::SIGNALCORE);
+    if (!isRunning)
+      return;
     break;
-  }
   case Message::Kind::BarrierArrived:
     if (++arrivedAtBarrier < task.numCores)
       break;
@@ -105,6 +98,18 @@ void Core::receive(uint64_t id) {
     break;
   }
   checkDone();
+}
+
+void Core::addFromOtherCore(uint8_t sem, uint32_t count, isa::Opcode by) {
+  Semaphore &s = semaphores[sem];
+  if (s.value + count > maxSemaphoreValue)
+    return fault(FaultCause::SemaphoreOverflow, sequencer->pc(), sem);
+  s.value += count;
+  s.byOtherCore = true;
+  trace(TraceEvent::Kind::Semaphore, Engine::Sequencer, by, sequencer->pc(),
+        sem, s.value);
+  if (s.waiter)
+    unit(*s.waiter).wake(services.now());
 }
 
 } // namespace tessera::sim

@@ -440,6 +440,29 @@ bool Sequencer::executeScalar(const Instruction &inst, Cycle now) {
   return true;
 }
 
+bool Sequencer::aimMulticast(const Instruction &inst, Multicast &multicast) {
+  auto value = uint64_t(reg(inst.get(isa::load_multicast::ra)));
+  uint64_t x = value & 255, y = value >> 8 & 255, width = value >> 16 & 255,
+           height = value >> 24 & 255;
+  const Noc::Rectangle &all = core.task.cores;
+  if (value >> 32 != 0 || width == 0 || height == 0 || x + width > all.width ||
+      y + height > all.height) {
+    core.fault(FaultCause::CoreNotRunning, position, value);
+    return false;
+  }
+  int64_t sem = inst.get(isa::load_multicast::sem);
+  if (inst.get(isa::load_multicast::count) == 0 ||
+      sem >= int64_t(core.semaphores.size())) {
+    core.fault(FaultCause::IllegalInstruction, position, uint64_t(sem));
+    return false;
+  }
+  multicast.cores = {uint16_t(all.x + x), uint16_t(all.y + y), uint16_t(width),
+                     uint16_t(height)};
+  multicast.sem = uint8_t(sem);
+  multicast.count = uint16_t(inst.get(isa::load_multicast::count));
+  return true;
+}
+
 bool Sequencer::executeDescriptor(const Instruction &inst) {
   auto to = size_t(inst.get(isa::td_load::td));
   auto fail = [&](FaultCause cause, uint64_t address) {
@@ -590,6 +613,12 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
     entry.transpose = inst.get(isa::store::transpose) != 0;
     entry.posted = inst.get(isa::store::posted) != 0;
     takeWindowed(entry, 0, isa::store::dst);
+    break;
+  case Opcode::LOADMULTICAST:
+    entry.operands = {td(isa::load_multicast::dst),
+                      td(isa::load_multicast::src)};
+    if (!aimMulticast(inst, entry.multicast))
+      return false;
     break;
   case Opcode::LOADGATHER:
     entry.operands = {td(isa::load_gather::dst), td(isa::load_gather::src),

@@ -80,6 +80,7 @@ private:
                                        QueueEntry &entry);
   bool validRemoteSignal(const isa::Instruction &inst);
   bool push(const isa::Instruction &inst, isa::Queue queue, Cycle now);
+  bool aimMulticast(const isa::Instruction &inst, Multicast &multicast);
   bool executeDescriptor(const isa::Instruction &inst);
   bool enterLoop(const isa::Instruction &inst, uint8_t reg, int64_t count,
                  uint32_t length);

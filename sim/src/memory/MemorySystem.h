@@ -92,6 +92,11 @@ public:
     return noc.accepts(node, Noc::Class::Request);
   }
 
+  /// An access that crosses no multiple of it is one message.
+  uint32_t pieceLimit() const {
+    return uint32_t(std::min<uint64_t>(burstBytes, channelBytes));
+  }
+
   void handle(const Event &event) override;
 
   const Traffic &traffic(uint32_t account) const { return perAccount[account]; }

@@ -69,6 +69,7 @@ void Mmu::issue(const VirtualRequest &r, const PageMapping &mapping) {
   request.address = t.address;
   request.node = r.node;
   request.account = r.account;
+  request.cores = r.cores;
   request.reply = r.reply;
   memory.request(request);
 }

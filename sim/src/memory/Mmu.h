@@ -30,12 +30,13 @@ struct VirtualRequest {
   uint16_t client = 0;
   uint32_t node = 0, account = 0;
   Reply reply;
+  Noc::Rectangle cores; ///< Of a read: see MemoryRequest.
   /// Sent as an event of phase Start when a missing translation has arrived.
   uint8_t translatedCode = 0;
 
   template <typename A> void serialize(A &ar) {
     fields(ar, root, address, bytes, access, client, node, account, reply,
-           translatedCode);
+           cores, translatedCode);
   }
 };
 

@@ -226,6 +226,50 @@ TEST_F(ProgramCheckTest, SignalToACoreThatHasHalted) {
             "core 1: core 0 is signalled after its halt");
 }
 
+TEST_F(ProgramCheckTest, MulticastSignalsEveryCoreOfItsRectangle) {
+  // Core 0 loads for all of 2 x 2 cores; each waits for its signal.
+  std::vector<Instruction> program{inst(Opcode::TDLOAD, {0, 0}),
+                                   inst(Opcode::TDLOAD, {1, 1}),
+                                   inst(Opcode::LDARG, {0, 0}),
+                                   inst(Opcode::TDADD, {1, 1, 0}),
+                                   inst(Opcode::LI, {1, 2 << 16 | 2 << 24}),
+                                   inst(Opcode::COREID, {2}),
+                                   inst(Opcode::BNE, {2, 3, 2}),
+                                   inst(Opcode::LOADMULTICAST, {0, 1, 1, 4, 1}),
+                                   inst(Opcode::WAIT, {vx}, {{4, 1}})};
+  std::vector<isa::Descriptor> descriptors{descriptor(isa::Space::Spm, 16),
+                                           descriptor(isa::Space::Global, 16)};
+  options.numCores = 4;
+  options.columns = 2;
+  EXPECT_EQ(check(program, descriptors), "");
+  program[4] = inst(Opcode::LI, {1, 2 << 16 | 1 << 24});
+  EXPECT_THAT(check(program, descriptors),
+              HasSubstr("core 2: deadlock: waits for s4 >= 1"));
+  program[4] = inst(Opcode::LI, {1, 3 << 16 | 1 << 24});
+  EXPECT_THAT(check(program, descriptors),
+              HasSubstr("is not within the dispatch's 2 x 2 cores"));
+}
+
+TEST_F(ProgramCheckTest, StoresToOtherCores) {
+  auto program = [](int64_t core, int64_t offset) {
+    return std::vector<Instruction>{inst(Opcode::COREID, {0}),
+                                    inst(Opcode::TDLOAD, {0, 0}),
+                                    inst(Opcode::TDLOAD, {1, 1}),
+                                    inst(Opcode::LI, {1, core << 32 | offset}),
+                                    inst(Opcode::TDADD, {0, 0, 1}),
+                                    inst(Opcode::STORE, {0, 1})};
+  };
+  std::vector<isa::Descriptor> descriptors{descriptor(isa::Space::Core, 16),
+                                           descriptor(isa::Space::Spm, 16)};
+  options.numCores = 2;
+  EXPECT_EQ(check(program(1, 960), descriptors), "");
+  EXPECT_EQ(check(program(1, 964), descriptors),
+            "core 0: t0 reaches bytes 964 to 1027 of core 1's SPM, which has "
+            "1024");
+  EXPECT_EQ(check(program(2, 0), descriptors),
+            "core 0: t0 names core 2 of a dispatch of 2");
+}
+
 TEST_F(ProgramCheckTest, ExtentsFromArguments) {
   // A descriptor that fits at its constant's extent fits at every length.
   std::vector<Instruction> program{

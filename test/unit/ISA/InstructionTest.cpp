@@ -89,7 +89,7 @@ Instruction make(Opcode opcode) {
 } // namespace
 
 TEST(Instruction, TableIsConsistent) {
-  EXPECT_EQ(allInsts().size(), 57u);
+  EXPECT_EQ(allInsts().size(), 58u);
   for (const InstInfo &info : allInsts()) {
     EXPECT_EQ(lookupInst(uint8_t(info.opcode)), &info);
     EXPECT_EQ(lookupInst(info.mnemonic), &info);
