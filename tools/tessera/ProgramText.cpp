@@ -31,6 +31,28 @@ std::string placeText(const Object &object, const KernelAddresses &kernels,
                      location);
 }
 
+std::string faultPlaceText(const Object &object, uint64_t command,
+                           uint64_t pc) {
+  constexpr uint64_t packetBytes = 64;
+  for (const Relocation &relocation : object.relocations) {
+    if (relocation.section != Relocation::Section::Commands ||
+        relocation.offset / packetBytes != command ||
+        relocation.target.kind != SymbolKind::Kernel ||
+        relocation.target.index >= object.kernels.size())
+      continue;
+    const KernelCode &code = object.kernels[relocation.target.index];
+    std::string location = locationAt(code, uint32_t(pc));
+    std::string text = fmt::format("kernel {}{}{}", code.name,
+                                   location.empty() ? "" : ", ", location);
+    Result<std::vector<isa::Instruction>> program =
+        isa::decodeProgram(code.text);
+    if (program && pc < program->size())
+      text += ": " + isa::print((*program)[pc]);
+    return text;
+  }
+  return {};
+}
+
 Result<sim::CheckOptions> parseChecks(std::string_view text) {
   sim::CheckOptions checks;
   while (true) {

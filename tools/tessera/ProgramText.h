@@ -24,6 +24,10 @@ using KernelAddresses = std::map<uint64_t, size_t>;
 std::string placeText(const Object &object, const KernelAddresses &kernels,
                       uint64_t kernel, uint32_t pc);
 
+/// "kernel, source location: the instruction" of packet `command` of the
+/// command stream at `pc`; empty if the packet runs no kernel of the object.
+std::string faultPlaceText(const Object &object, uint64_t command, uint64_t pc);
+
 /// "race,memory,sync" and parts of it; InvalidArgument naming what is unknown.
 Result<sim::CheckOptions> parseChecks(std::string_view text);
 

@@ -52,6 +52,26 @@ static Status waitInSlices(const Device &device, const Semaphore &done,
   }
 }
 
+/// Says at which instruction a kernel faulted, if one did.
+static Status withFaultPlace(Status status, const Object &object,
+                             const Architecture &arch, sim::Device &simulator) {
+  namespace mmio = isa::mmio;
+  for (uint32_t q = 0; q < arch.cp.queues; ++q) {
+    auto read = [&](uint64_t offset) -> uint64_t {
+      Result<uint64_t> value =
+          simulator.mmioRead(mmio::queueBase + q * mmio::queueStride + offset);
+      return value ? *value : 0;
+    };
+    if (read(mmio::faultCause) == 0)
+      continue;
+    std::string place = faultPlaceText(object, read(mmio::faultPacket) >> 32,
+                                       read(mmio::faultPc));
+    if (!place.empty())
+      return Status(status.code(), status.message() + "; " + place);
+  }
+  return status;
+}
+
 Result<SimulationResult> simulate(const Object &object,
                                   const Architecture &arch,
                                   std::span<const HostTensor> inputs,
@@ -109,6 +129,8 @@ Result<SimulationResult> simulate(const Object &object,
   if (status.code() == StatusCode::Deadlock)
     for (const std::string &line : simulator.explainWaits())
       status = Status(StatusCode::Deadlock, status.message() + "; " + line);
+  if (!status.ok())
+    status = withFaultPlace(std::move(status), object, arch, simulator);
   TESSERA_RETURN_IF_ERROR(status);
 
   result.statistics = simulator.statistics();
