@@ -96,7 +96,7 @@ TEST(Descriptor, MalformedImagesAreRefused) {
     EXPECT_EQ(status.code(), StatusCode::InvalidArgument) << message;
     EXPECT_THAT(status.message(), HasSubstr(message));
   };
-  refuses([](Image &image) { image[0] = 3; }, "space 3");
+  refuses([](Image &image) { image[0] = 4; }, "space 4");
   refuses([](Image &image) { image[1] = 9; }, "format 9");
   refuses([](Image &image) { image[2] = 7; }, "rank 7");
   refuses([](Image &image) { image[2] = 2; }, "beyond the rank");
