@@ -41,8 +41,8 @@ static LogicalResult verifyProgram(isa::KernelOp kernel,
 
   // Arguments are as large as the smallest buffer that a dispatch gives.
   for (device::DispatchOp dispatch : dispatches) {
-    ArrayRef<int64_t> shape = dispatch.getCores();
-    if (shape[0] * shape[1] > options.numCores) {
+    ArrayRef<int32_t> shape = dispatch.getCores();
+    if (uint32_t(shape[0] * shape[1]) > options.numCores) {
       options.numCores = shape[0] * shape[1];
       options.columns = shape[0];
     }
