@@ -9,7 +9,6 @@
 #include "Hardware.h"
 #include "QueueState.h"
 #include "tessera/ISA/Mmio.h"
-#include "tessera/Support/Mutant.h"
 #include <cassert>
 #include <fmt/format.h>
 
@@ -95,8 +94,7 @@ Status Device::reset() {
   if (!hardware.closed.ok())
     return Status(StatusCode::FailedPrecondition, hardware.closed.message());
   TESSERA_RETURN_IF_ERROR(hardware.driver->mmioWrite(isa::mmio::reset, 1));
-  if (!TESSERA_MUTANT("reset-keeps-semaphores"))
-    ++hardware.generation;
+  ++hardware.generation;
   for (QueueState *queue : hardware.queues) {
     Status gone(StatusCode::DeviceLost,
                 fmt::format("queue '{}' was made before the device's reset",

@@ -102,7 +102,7 @@ bool CommandProcessor::waitsMet(const isa::Packet &packet) const {
   return std::visit(
       [&](const auto &body) {
         if constexpr (requires { body.waits; })
-          return body.any || TESSERA_MUTANT("any-for-all")
+          return body.any
                      ? std::any_of(body.waits.begin(), body.waits.end(), met)
                      : std::all_of(body.waits.begin(), body.waits.end(), met);
         else if constexpr (requires { body.wait; })
@@ -117,9 +117,6 @@ bool CommandProcessor::earlierDone(const Queue &queue, const Slot &slot) const {
   for (const Slot &earlier : queue.window) {
     if (earlier.id == slot.id)
       return true;
-    if (TESSERA_MUTANT("barrier-looks-at-the-last") &&
-        &earlier != &queue.window.front())
-      continue;
     if (earlier.state != Slot::State::Done && earlier.id != slot.fetched.parent)
       return false;
   }

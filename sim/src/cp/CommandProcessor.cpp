@@ -340,10 +340,7 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
     freeCores(pack(q, id));
     std::erase_if(queue.window, [&](const Slot &s) { return s.id == id; });
   }
-  if (!TESSERA_MUTANT("parked-run-after-fault"))
-    dropSlots(q, false);
-  if (TESSERA_MUTANT("wrong-queue-aborted"))
-    dropSlots((q + 1) % uint32_t(queues.size()), false);
+  dropSlots(q, false);
   if (!queue.faulted) { // the first one is reported
     queue.faulted = true;
     queue.faultCause = uint64_t(cause);
@@ -351,8 +348,6 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
     queue.faultCore = core;
     queue.faultPc = pc;
     queue.faultAddress = address;
-    if (TESSERA_MUTANT("fault-address-of-page"))
-      queue.faultAddress &= ~(isa::smallPageBytes - 1);
     interrupt(DeviceInterrupt::Kind::Fault, q, 0);
   }
   startAll(); // its cores are free for other queues

@@ -234,7 +234,7 @@ void CommandProcessor::decoded(uint32_t q) {
     for (++place;
          place != queue.window.end() && place->fetched.parent == parentId;)
       ++place;
-  } else if (barrier && !TESSERA_MUTANT("barrier-holds-nothing-back")) {
+  } else if (barrier) {
     queue.source.heldBy = id;
   }
   queue.window.insert(place, std::move(slot)); // pointers to slots are void now

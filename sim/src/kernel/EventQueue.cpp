@@ -7,7 +7,6 @@
 
 #include "kernel/EventQueue.h"
 #include "kernel/Exploration.h"
-#include "tessera/Support/Mutant.h"
 #include <algorithm>
 
 namespace tessera::sim {
@@ -20,8 +19,6 @@ uint64_t EventQueue::orderOf(const Event &event) const {
   uint64_t rank = event.component;
   // The same for all events of a component at this time, so that they keep
   // their order.
-  if (TESSERA_MUTANT("order-by-address"))
-    rank = uintptr_t(components[event.component]) >> 4 & 0xffff;
   if (permuted)
     rank = exploredChoice(seed, event.time, event.component) & 0xffff;
   return uint64_t(event.phase) << 56 | rank << sequenceBits | event.sequence;
