@@ -125,11 +125,16 @@ class Kernel:
         """From the dispatch's start to its completion signal."""
         return sum(dispatch["cycles"] for dispatch in report["dispatches"])
 
+    def core_cycles(self, report):
+        """From the first fetch to the end of the core, of a kernel on one core."""
+        return sum(cycles for cause, cycles in report["engines"]["matrix"].items()
+                   if cause != "no_kernel")
+
     def utilization(self, report):
-        """Measured share of the matrix engines' peak, or None."""
+        """Measured share of the matrix engine's peak, or None."""
         if not hasattr(self.definition, "MACS"):
             return None
-        return self.definition.MACS / self.definition.PEAK / self.cycles(report)
+        return self.definition.MACS / self.definition.PEAK / self.core_cycles(report)
 
 
 def same_bits(a, b):

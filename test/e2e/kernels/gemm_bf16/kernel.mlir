@@ -11,9 +11,12 @@
 // - the very first weights are loaded before any of `a` is there: one row times these
 //   weights, into a place that is overwritten, is an `mma` that needs b alone;
 // - the last tile is computed and stored in two halves.
+// Loads go before stores at the core's port to the network, so those that have time
+// wait until the first four tiles are stored.
 //
 // s0: operands are there (ld to mx). s1: a tile is complete (mx to st).
-// s2: a tile's place in the accumulators is free again (st to mx).
+// s2: a tile's place in the accumulators is free again (st to mx). s3: the first four
+// tiles are stored (st to ld).
 //
 // The first tiles, by place: 0 = rows 0.. columns 0.., 1 = rows 0.. columns 128..,
 // 2 = rows 256.. columns 0.., 3 = rows 256.. columns 128..
@@ -34,8 +37,8 @@ isa.kernel @gemm_bf16 args 3 {
   isa.descriptor global bf16 [256, 256] strides [1024, 1] base 0     // 10
   isa.descriptor spm bf16 [256, 256] strides [1024, 1] base 1536     // 11: a, column 768
   isa.descriptor spm bf16 [256, 256] strides [1024, 1] base 525824   // 12: a, row 256
-  isa.descriptor spm bf16 [256, 256] strides [1024, 1] base 3670016  // 13: b, row 768
-  isa.descriptor spm bf16 [256, 128] strides [1024, 1] base 3670016  // 14
+  isa.descriptor global bf16 [256, 128] strides [1024, 1] base 0     // 13
+  isa.descriptor spm bf16 [256, 128] strides [1024, 1] base 3670016  // 14: b, row 768
   isa.descriptor spm bf16 [256, 128] strides [1024, 1] base 3670272  // 15: column 128
   // Whole K.
   isa.descriptor global bf16 [256, 1024] strides [1024, 1] base 0    // 16
@@ -76,6 +79,26 @@ isa.kernel @gemm_bf16 args 3 {
   isa.td.load td = t9, index = 6
   isa.td.load td = t10, index = 7
   isa.load dst = t10, src = t8 signal(s0 += 1)
+
+  // Loads are pushed a step ahead of the products: a full queue of products must not
+  // hold them up. Step 1. t12: b's step in memory, t13: in the scratchpad; t7 and t8:
+  // a's in memory, t26 and t27: in the scratchpad.
+  isa.td.load td = t12, index = 8
+  isa.td.add td = t12, src = t12, ra = r1
+  isa.td.load td = t13, index = 9
+  isa.td.addi td = t26, src = t9, imm = 0
+  isa.td.addi td = t27, src = t10, imm = 0
+  isa.td.addi td = t12, src = t12, imm = 262144
+  isa.td.addi td = t13, src = t13, imm = 262144
+  isa.load dst = t13, src = t12 signal(s0 += 1)
+  isa.td.addi td = t7, src = t7, imm = 256
+  isa.td.addi td = t26, src = t26, imm = 256
+  isa.load dst = t26, src = t7 signal(s0 += 1)
+  isa.td.addi td = t8, src = t8, imm = 256
+  isa.td.addi td = t27, src = t27, imm = 256
+  isa.load dst = t27, src = t8 signal(s0 += 1)
+
+  // Step 0's products.
   isa.td.load td = t20, index = 21
   isa.td.load td = t21, index = 22
   isa.td.load td = t22, index = 23
@@ -91,20 +114,19 @@ isa.kernel @gemm_bf16 args 3 {
   isa.mma acc = t23, a = t10, b = t6, m_dims = [0], n_dims = [1], accumulate = no, ra = r0, keep_b wait(s0 >= 1)
   isa.mma acc = t22, a = t10, b = t2, m_dims = [0], n_dims = [1], accumulate = no, ra = r0
 
-  // Steps 1 to 5. t12: b's step in memory, t13: in the scratchpad.
-  isa.td.load td = t12, index = 8
-  isa.td.add td = t12, src = t12, ra = r1
-  isa.td.load td = t13, index = 9
-  isa.loop rd = r3, count = 5 {
+  // Steps 1 to 4, and the loads of steps 2 to 5.
+  isa.loop rd = r3, count = 4 {
     isa.td.addi td = t12, src = t12, imm = 262144
     isa.td.addi td = t13, src = t13, imm = 262144
     isa.load dst = t13, src = t12 signal(s0 += 1)
     isa.td.addi td = t7, src = t7, imm = 256
-    isa.td.addi td = t9, src = t9, imm = 256
-    isa.load dst = t9, src = t7 signal(s0 += 1)
+    isa.td.addi td = t26, src = t26, imm = 256
+    isa.load dst = t26, src = t7 signal(s0 += 1)
     isa.td.addi td = t8, src = t8, imm = 256
+    isa.td.addi td = t27, src = t27, imm = 256
+    isa.load dst = t27, src = t8 signal(s0 += 1)
+    isa.td.addi td = t9, src = t9, imm = 256
     isa.td.addi td = t10, src = t10, imm = 256
-    isa.load dst = t10, src = t8 signal(s0 += 1)
     isa.td.addi td = t2, src = t2, imm = 262144
     isa.td.addi td = t6, src = t6, imm = 262144
     isa.mma acc = t20, a = t9, b = t2, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0 wait(s0 >= 2)
@@ -113,27 +135,51 @@ isa.kernel @gemm_bf16 args 3 {
     isa.mma acc = t22, a = t10, b = t2, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0
   }
 
-  // Steps 6 and 7: the tiles are complete one after the other.
-  isa.td.load td = t12, index = 10
-  isa.td.add td = t14, src = t12, ra = r1
+  // What is left of the operands of the first tiles, in the order of the tiles, and then
+  // of the next panel of a: row 512.
+  isa.td.load td = t14, index = 13
+  isa.td.add td = t14, src = t14, ra = r1
   isa.td.addi td = t14, src = t14, imm = 1572864
-  isa.td.load td = t13, index = 13
-  isa.load dst = t13, src = t14 signal(s0 += 1)
+  isa.td.load td = t28, index = 14
+  isa.load dst = t28, src = t14 signal(s0 += 1)
+  isa.td.load td = t12, index = 10
   isa.td.add td = t12, src = t12, ra = r0
   isa.td.addi td = t12, src = t12, imm = 1536
-  isa.td.load td = t9, index = 11
-  isa.load dst = t9, src = t12 signal(s0 += 1)
+  isa.td.load td = t26, index = 11
+  isa.load dst = t26, src = t12 signal(s0 += 1)
+  isa.td.addi td = t14, src = t14, imm = 256
+  isa.td.load td = t29, index = 15
+  isa.load dst = t29, src = t14 signal(s0 += 1)
   isa.td.addi td = t12, src = t12, imm = 524288
-  isa.td.load td = t10, index = 12
-  isa.load dst = t10, src = t12 signal(s0 += 1)
-  isa.td.load td = t2, index = 14
-  isa.td.load td = t6, index = 15
+  isa.td.load td = t27, index = 12
+  isa.load dst = t27, src = t12 signal(s0 += 1)
+  isa.td.load td = t12, index = 16
+  isa.td.add td = t12, src = t12, ra = r0
+  isa.td.addi td = t12, src = t12, imm = 1048576
+  isa.td.load td = t13, index = 17
+  isa.load dst = t13, src = t12 signal(s0 += 2)
+
+  // Step 5's products.
+  isa.td.addi td = t9, src = t9, imm = 256
+  isa.td.addi td = t10, src = t10, imm = 256
+  isa.td.addi td = t2, src = t2, imm = 262144
+  isa.td.addi td = t6, src = t6, imm = 262144
+  isa.mma acc = t20, a = t9, b = t2, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0 wait(s0 >= 2)
+  isa.mma acc = t21, a = t9, b = t6, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0
+  isa.mma acc = t23, a = t10, b = t6, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0, keep_b wait(s0 >= 1)
+  isa.mma acc = t22, a = t10, b = t2, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0
+
+  // The last steps: the tiles are complete one after the other.
+  isa.td.addi td = t9, src = t26, imm = 0
+  isa.td.addi td = t10, src = t27, imm = 0
+  isa.td.addi td = t2, src = t28, imm = 0
+  isa.td.addi td = t6, src = t29, imm = 0
   isa.ldarg rd = r2, index = 2
   isa.td.load td = t15, index = 27
   isa.td.add td = t15, src = t15, ra = r2
   isa.mma acc = t20, a = t9, b = t2, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0 wait(s0 >= 2) signal(s1 += 1)
   isa.store dst = t15, src = t20 wait(s1 >= 1) signal(s2 += 1)
-  isa.mma acc = t21, a = t9, b = t6, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0 signal(s1 += 1)
+  isa.mma acc = t21, a = t9, b = t6, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0 wait(s0 >= 1) signal(s1 += 1)
   isa.td.addi td = t16, src = t15, imm = 512
   isa.store dst = t16, src = t21 wait(s1 >= 1) signal(s2 += 1)
   isa.mma acc = t22, a = t10, b = t2, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0 wait(s0 >= 1) signal(s1 += 1)
@@ -141,19 +187,24 @@ isa.kernel @gemm_bf16 args 3 {
   isa.store dst = t17, src = t22 wait(s1 >= 1) signal(s2 += 1)
   isa.mma acc = t23, a = t10, b = t6, m_dims = [0], n_dims = [1], accumulate = yes, ra = r0 signal(s1 += 1)
   isa.td.addi td = t18, src = t16, imm = 1048576
-  isa.store dst = t18, src = t23 wait(s1 >= 1) signal(s2 += 1)
+  isa.store dst = t18, src = t23 wait(s1 >= 1) signal(s2 += 1, s3 += 1)
 
-  // Rows 512 and 768 of the first 256 columns: two panels of a, places in turn.
-  isa.td.load td = t12, index = 16
-  isa.td.add td = t12, src = t12, ra = r0
-  isa.td.load td = t13, index = 17
-  isa.td.load td = t2, index = 19
-  isa.td.addi td = t2, src = t2, imm = -512
+  // Loads would keep these stores from the network: the next ones wait for them. Row 768.
+  isa.td.addi td = t12, src = t12, imm = 524288
+  isa.td.addi td = t30, src = t13, imm = 524288
+  isa.load dst = t30, src = t12 wait(s3 >= 1) signal(s0 += 2)
+
+  // The next panel of b, columns 256 to 383.
+  isa.td.load td = t12, index = 18
+  isa.td.add td = t12, src = t12, ra = r1
+  isa.td.load td = t28, index = 19
+  isa.load dst = t28, src = t12 signal(s0 += 4)
+
+  // Rows 512 and 768 of the first 256 columns, places in turn.
+  isa.td.addi td = t2, src = t28, imm = -512
   isa.td.addi td = t19, src = t15, imm = 2097152
   isa.td.addi td = t26, src = t20, imm = 0
-  isa.td.addi td = t12, src = t12, imm = 1048576
   isa.loop rd = r3, count = 2 {
-    isa.load dst = t13, src = t12 signal(s0 += 2)
     isa.td.addi td = t14, src = t2, imm = 0
     isa.td.addi td = t27, src = t19, imm = 0
     isa.loop rd = r4, count = 2 {
@@ -163,20 +214,19 @@ isa.kernel @gemm_bf16 args 3 {
       isa.td.addi td = t14, src = t14, imm = 256
       isa.td.addi td = t27, src = t27, imm = 512
     }
-    isa.td.addi td = t12, src = t12, imm = 524288
     isa.td.addi td = t13, src = t13, imm = 524288
     isa.td.addi td = t19, src = t19, imm = 1048576
   }
 
-  // Columns 256 to 895: a panel of b, four tiles.
-  isa.td.load td = t12, index = 18
-  isa.td.add td = t12, src = t12, ra = r1
-  isa.td.load td = t13, index = 19
+  // Columns 256 to 895: the next panel of b, four tiles of this one.
+  isa.td.addi td = t13, src = t28, imm = 0
   isa.td.addi td = t19, src = t15, imm = 1024
   isa.td.load td = t10, index = 17
   isa.td.addi td = t10, src = t10, imm = -1048576
   isa.loop rd = r3, count = 5 {
-    isa.load dst = t13, src = t12 signal(s0 += 4)
+    isa.td.addi td = t12, src = t12, imm = 256
+    isa.td.addi td = t28, src = t28, imm = 256
+    isa.load dst = t28, src = t12 signal(s0 += 4)
     isa.td.addi td = t14, src = t10, imm = 0
     isa.td.addi td = t26, src = t20, imm = 0
     isa.td.addi td = t27, src = t19, imm = 0
@@ -187,13 +237,11 @@ isa.kernel @gemm_bf16 args 3 {
       isa.td.addi td = t14, src = t14, imm = 524288
       isa.td.addi td = t27, src = t27, imm = 1048576
     }
-    isa.td.addi td = t12, src = t12, imm = 256
     isa.td.addi td = t13, src = t13, imm = 256
     isa.td.addi td = t19, src = t19, imm = 512
   }
 
   // Columns 896 to 1023: three tiles, and the last one in halves.
-  isa.load dst = t13, src = t12 signal(s0 += 5)
   isa.td.addi td = t26, src = t20, imm = 0
   isa.td.addi td = t27, src = t19, imm = 0
   isa.loop rd = r4, count = 3 {
@@ -214,7 +262,7 @@ isa.kernel @gemm_bf16 args 3 {
   isa.td.addi td = t10, src = t10, imm = 262144
   isa.td.addi td = t24, src = t24, imm = 65536
   isa.td.addi td = t27, src = t27, imm = 524288
-  isa.mma acc = t24, a = t10, b = t13, m_dims = [0], n_dims = [1], accumulate = no, ra = r0 wait(s0 >= 1) signal(s1 += 1)
+  isa.mma acc = t24, a = t10, b = t13, m_dims = [0], n_dims = [1], accumulate = no, ra = r0 signal(s1 += 1)
   isa.store dst = t27, src = t24 wait(s1 >= 1)
   // What the last three whole tiles' stores gave.
   isa.wait queue = mx wait(s2 >= 3)
