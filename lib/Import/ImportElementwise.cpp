@@ -136,8 +136,8 @@ Status tessera::onnx::importBinary(NodeImport &node) {
                            readOldBroadcast(node));
   if (op == "Mod") {
     TESSERA_ASSIGN_OR_RETURN(bool truncates, node.flagAttribute("fmod", false));
-    if (truncates &&
-        isa<FloatType>(storedType(node.b.getContext(), node.inputType(0))))
+    if (truncates && isa_and_nonnull<FloatType>(
+                         storedType(node.b.getContext(), node.inputType(0))))
       return {StatusCode::Unsupported,
               "is the remainder of floats (attribute 'fmod'); accepted are "
               "integers"};

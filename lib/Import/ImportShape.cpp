@@ -241,9 +241,12 @@ Status tessera::onnx::importTranspose(NodeImport &node) {
         fmt::format("attribute 'perm' is {}; accepted is a "
                     "permutation of 0 to {}",
                     shapeText(permutation), rank - 1));
-  // Weights are transposed by the compiler, which shares the copies.
+  // Weights are transposed by the compiler, which shares the copies; parts of
+  // shapes must stay known.
+  constexpr uint64_t fewElements = 4096;
   if (const Tensor *constant = node.constantInput(0);
-      constant && !storedType(node.b.getContext(), constant->elementType)) {
+      constant && (constant->elementCount() <= fewElements ||
+                   !storedType(node.b.getContext(), constant->elementType))) {
     SmallVector<int64_t> shape, strides = rowMajorStrides(own);
     for (int64_t dim : permutation)
       shape.push_back(own[dim]);

@@ -75,7 +75,7 @@ def check(model, program, arch):
         except subprocess.TimeoutExpired:
             return Outcome(group, name, "hang", "no end within 300 s")
         if done.returncode != 0:
-            text = done.stderr.replace(str(model), "").strip()
+            text = done.stderr.replace(str(model), "").replace(f"{data}", "input").strip()
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             # Lists of what is known are the same each time.
             lines = [re.sub(r"; accepted are Abs, .*", "", line) for line in lines
