@@ -17,7 +17,8 @@
 |* know is 0. A missing struct_size is InvalidArgument.
 |*
 |* Errors: every call returns a tessera_rt_status and, if `error` is not NULL,
-|* writes code and message there, also on success. Outputs are written on success
+|* writes code and message there, also on success. Outputs are written on
+success
 |* only.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -52,7 +53,8 @@ typedef enum tessera_rt_status {
   TESSERA_RT_INTERNAL = 14
 } tessera_rt_status;
 
-/** Filled in by the callee; needs no initialisation. Longer messages are cut. */
+/** Filled in by the callee; needs no initialisation. Longer messages are cut.
+ */
 typedef struct tessera_rt_error {
   tessera_rt_status code;
   char message[1024];
@@ -128,9 +130,9 @@ typedef enum tessera_rt_memory {
 } tessera_rt_memory;
 
 enum { /* Of tessera_rt_buffer_options::access. */
-  TESSERA_RT_READ = 1,
-  TESSERA_RT_WRITE = 2,
-  TESSERA_RT_EXECUTE = 4
+       TESSERA_RT_READ = 1,
+       TESSERA_RT_WRITE = 2,
+       TESSERA_RT_EXECUTE = 4
 };
 
 typedef struct tessera_rt_buffer_options {
@@ -185,11 +187,9 @@ typedef struct tessera_rt_semaphore_options {
 } tessera_rt_semaphore_options;
 
 /** `options` may be NULL. */
-tessera_rt_status
-tessera_rt_semaphore_create(tessera_rt_device *device,
-                            const tessera_rt_semaphore_options *options,
-                            tessera_rt_semaphore **semaphore,
-                            tessera_rt_error *error);
+tessera_rt_status tessera_rt_semaphore_create(
+    tessera_rt_device *device, const tessera_rt_semaphore_options *options,
+    tessera_rt_semaphore **semaphore, tessera_rt_error *error);
 void tessera_rt_semaphore_release(tessera_rt_semaphore *semaphore);
 tessera_rt_status tessera_rt_semaphore_value(tessera_rt_semaphore *semaphore,
                                              uint64_t *value,
@@ -262,12 +262,10 @@ tessera_rt_status tessera_rt_queue_update(tessera_rt_queue *queue,
                                           const tessera_rt_submit *submit,
                                           tessera_rt_error *error);
 /** Waits for the data. */
-tessera_rt_status
-tessera_rt_queue_read_back(tessera_rt_queue *queue, tessera_rt_range source,
-                           void *data, uint64_t bytes,
-                           const tessera_rt_submit *submit,
-                           const tessera_rt_deadline *deadline,
-                           tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_read_back(
+    tessera_rt_queue *queue, tessera_rt_range source, void *data,
+    uint64_t bytes, const tessera_rt_submit *submit,
+    const tessera_rt_deadline *deadline, tessera_rt_error *error);
 tessera_rt_status tessera_rt_queue_barrier(tessera_rt_queue *queue,
                                            const tessera_rt_submit *submit,
                                            tessera_rt_error *error);
@@ -283,11 +281,11 @@ tessera_rt_status tessera_rt_queue_timestamp(tessera_rt_queue *queue,
                                              tessera_rt_error *error);
 /** Anything but TESSERA_RT_OK becomes the failure of the signals. */
 typedef tessera_rt_status (*tessera_rt_host_function)(void *context);
-tessera_rt_status
-tessera_rt_queue_host_call(tessera_rt_queue *queue,
-                           tessera_rt_host_function function, void *context,
-                           const tessera_rt_submit *submit,
-                           tessera_rt_error *error);
+tessera_rt_status tessera_rt_queue_host_call(tessera_rt_queue *queue,
+                                             tessera_rt_host_function function,
+                                             void *context,
+                                             const tessera_rt_submit *submit,
+                                             tessera_rt_error *error);
 tessera_rt_status tessera_rt_queue_execute(tessera_rt_queue *queue,
                                            tessera_rt_commands *commands,
                                            tessera_rt_buffer *const *bindings,
@@ -373,10 +371,10 @@ typedef enum tessera_rt_pool_outcome {
   TESSERA_RT_NEEDS_WAIT = 2
 } tessera_rt_pool_outcome;
 
-tessera_rt_status
-tessera_rt_pool_create(tessera_rt_space *space,
-                       const tessera_rt_pool_options *options,
-                       tessera_rt_pool **pool, tessera_rt_error *error);
+tessera_rt_status tessera_rt_pool_create(tessera_rt_space *space,
+                                         const tessera_rt_pool_options *options,
+                                         tessera_rt_pool **pool,
+                                         tessera_rt_error *error);
 void tessera_rt_pool_release(tessera_rt_pool *pool);
 /** `deadline` NULL: poll. `outcome` may be NULL. */
 tessera_rt_status tessera_rt_pool_allocate(

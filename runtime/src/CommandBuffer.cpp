@@ -53,24 +53,40 @@ static Result<uint64_t> addressOf(const CommandBufferState &state,
   return buffer->address + range.offset;
 }
 
-/// Records `packet`, whose fields at `slots` (byte offsets) are `operands`.
-static Status record(CommandBufferState &state, const Packet &packet,
-                     std::span<const std::pair<uint64_t, Binding>> slots,
-                     uint64_t bytes) {
+/// Fields of a packet that take bindings.
+struct Slots {
+  std::array<std::pair<uint64_t, Binding>, 2> fields;
+  unsigned count = 0;
+
+  void note(const Operand &operand, uint64_t offset) {
+    if (const Binding *binding = std::get_if<Binding>(&operand))
+      fields[count++] = {offset, *binding};
+  }
+};
+
+/// Records `packet`; `bytes` are touched from each binding's offset on.
+static void record(CommandBufferState &state, const Packet &packet,
+                   const Slots &slots, uint64_t bytes) {
   auto image = encode(packet);
   uint64_t base = state.packets.size();
   state.packets.insert(state.packets.end(), image.begin(), image.end());
-  for (const auto &[offset, binding] : slots) {
+  for (unsigned i = 0; i < slots.count; ++i) {
+    const auto &[offset, binding] = slots.fields[i];
     state.sites.push_back({nullptr, base + offset, binding, bytes});
     state.numBindings = std::max(state.numBindings, binding.index + 1);
   }
-  return Status::success();
 }
 
-static void noteBinding(const Operand &operand, uint64_t offset,
-                        std::vector<std::pair<uint64_t, Binding>> &slots) {
-  if (const Binding *binding = std::get_if<Binding>(&operand))
-    slots.push_back({offset, *binding});
+/// Keeps what a packet touches alive; a run of packets often touches the same.
+static void keep(CommandBufferState &state,
+                 const std::shared_ptr<const void> &owner) {
+  if (!owner)
+    return;
+  auto &kept = state.keepAlive;
+  for (size_t i = kept.size(); i-- > 0 && kept.size() - i <= 4;)
+    if (kept[i] == owner)
+      return;
+  kept.push_back(owner);
 }
 
 // Byte offsets of addresses in packets (tessera/ISA/Packet.h).
@@ -110,15 +126,15 @@ Status CommandBuffer::copy(const Operand &destination, const Operand &source,
   TESSERA_ASSIGN_OR_RETURN(body.source,
                            addressOf(*state, source, bufferOf(source), bytes));
   body.size = bytes;
-  std::vector<std::pair<uint64_t, Binding>> slots;
-  noteBinding(destination, destinationField, slots);
-  noteBinding(source, sourceField, slots);
-  for (const Operand *operand : {&destination, &source})
-    if (auto buffer = bufferOf(*operand))
-      state->keepAlive.push_back(buffer);
-  Packet packet{uint8_t(barrier ? packetBarrier : 0), state->numCommands(),
-                body};
-  return record(*state, packet, slots, bytes);
+  Slots slots;
+  slots.note(destination, destinationField);
+  slots.note(source, sourceField);
+  keep(*state, bufferOf(destination));
+  keep(*state, bufferOf(source));
+  record(*state,
+         {uint8_t(barrier ? packetBarrier : 0), state->numCommands(), body},
+         slots, bytes);
+  return Status::success();
 }
 
 Status CommandBuffer::fill(const Operand &destination, uint64_t bytes,
@@ -140,13 +156,13 @@ Status CommandBuffer::fill(const Operand &destination, uint64_t bytes,
                            addressOf(*state, destination, buffer, bytes));
   body.size = bytes;
   body.pattern = pattern;
-  if (buffer)
-    state->keepAlive.push_back(buffer);
-  std::vector<std::pair<uint64_t, Binding>> slots;
-  noteBinding(destination, destinationField, slots);
-  Packet packet{uint8_t(barrier ? packetBarrier : 0), state->numCommands(),
-                body};
-  return record(*state, packet, slots, bytes);
+  keep(*state, buffer);
+  Slots slots;
+  slots.note(destination, destinationField);
+  record(*state,
+         {uint8_t(barrier ? packetBarrier : 0), state->numCommands(), body},
+         slots, bytes);
+  return Status::success();
 }
 
 Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
@@ -170,15 +186,18 @@ Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
   body.numArguments = kernel.numArguments;
   body.x = cores.x, body.y = cores.y;
   body.width = cores.width, body.height = cores.height;
-  state->keepAlive.push_back(kernel.owner);
-  if (buffer)
-    state->keepAlive.push_back(buffer);
-  state->names[state->numCommands()] = kernel.name;
-  std::vector<std::pair<uint64_t, Binding>> slots;
-  noteBinding(arguments, argumentsField, slots);
-  Packet packet{uint8_t(barrier ? packetBarrier : 0), state->numCommands(),
-                body};
-  return record(*state, packet, slots, bytes);
+  keep(*state, kernel.owner);
+  keep(*state, buffer);
+  if (kernel.record != state->lastKernel) {
+    state->kernelNames.try_emplace(kernel.record, kernel.name);
+    state->lastKernel = kernel.record;
+  }
+  Slots slots;
+  slots.note(arguments, argumentsField);
+  record(*state,
+         {uint8_t(barrier ? packetBarrier : 0), state->numCommands(), body},
+         slots, bytes);
+  return Status::success();
 }
 
 Status CommandBuffer::append(std::span<const uint8_t> packets,
@@ -254,6 +273,18 @@ Status CommandBuffer::finish() {
   return Status::success();
 }
 
+std::string CommandBufferState::nameOf(uint32_t command) const {
+  if (auto name = names.find(command); name != names.end())
+    return name->second;
+  if (command >= numCommands())
+    return {};
+  const uint8_t *image = packets.data() + uint64_t(command) * packetBytes;
+  if (image[0] != uint8_t(PacketType::Dispatch))
+    return {};
+  auto kernel = kernelNames.find(loadLittleEndian<uint64_t>(image + 8));
+  return kernel == kernelNames.end() ? std::string() : kernel->second;
+}
+
 Status CommandBufferState::bind(
     std::span<const std::shared_ptr<BufferState>> buffers) {
   if (buffers.size() != numBindings)
@@ -303,12 +334,21 @@ Status CommandBufferState::bind(
                   fmt::format("command buffer '{}': other bindings while {} "
                               "executions are in flight",
                               label, executionsInFlight));
+  bool inPackets = false;
   for (const PatchSite &site : sites) {
     uint64_t address = addresses[site.binding.index] + site.binding.offset;
-    BufferState &target = site.target ? *site.target : *memory;
+    if (!site.target) {
+      storeLittleEndian(packets.data() + site.offset, address);
+      inPackets = true;
+      continue;
+    }
     TESSERA_RETURN_IF_ERROR(
-        target.write(site.offset, std::as_bytes(std::span(&address, 1))));
+        site.target->write(site.offset, std::as_bytes(std::span(&address, 1))));
   }
+  // The packets in one piece: one write costs less than one for each.
+  if (inPackets)
+    TESSERA_RETURN_IF_ERROR(
+        memory->write(0, std::as_bytes(std::span(packets))));
   bound = std::move(addresses);
   return Status::success();
 }

@@ -17,7 +17,8 @@ namespace tessera::runtime {
 struct CommandBufferState {
   std::shared_ptr<AddressSpaceState> space;
   std::string label;
-  std::vector<uint8_t> packets; ///< As recorded; bindings are 0.
+  /// As recorded; bindings are 0 until the first execution.
+  std::vector<uint8_t> packets;
   struct PatchSite {
     std::shared_ptr<BufferState> target; ///< Null: the packets.
     uint64_t offset = 0;
@@ -26,7 +27,10 @@ struct CommandBufferState {
   };
   std::vector<PatchSite> sites;
   std::vector<BindingRequirement> requirements;
-  std::map<uint32_t, std::string> names; ///< Of packets, for fault reports.
+  // For fault reports: names given to commands, and those of kernels by record.
+  std::map<uint32_t, std::string> names;
+  std::map<uint64_t, std::string> kernelNames;
+  uint64_t lastKernel = 0;
   std::vector<std::shared_ptr<const void>> keepAlive;
   std::shared_ptr<BufferState> memory; ///< The packets; set by finish().
   uint32_t numBindings = 0;
@@ -35,6 +39,8 @@ struct CommandBufferState {
   std::vector<uint64_t> bound;
 
   uint32_t numCommands() const { return packets.size() / isa::packetBytes; }
+  /// What a command is called, or "".
+  std::string nameOf(uint32_t command) const;
   /// Checks the buffers and writes their addresses to the patch sites.
   Status bind(std::span<const std::shared_ptr<BufferState>> buffers);
 };

@@ -224,9 +224,8 @@ Status QueueState::recordFault() {
       name = work->label;
       if (work->commands) {
         where = fmt::format(", command {}", command);
-        if (auto it = work->commands->names.find(command);
-            it != work->commands->names.end())
-          where += fmt::format(" '{}'", it->second);
+        if (std::string name = work->commands->nameOf(command); !name.empty())
+          where += fmt::format(" '{}'", name);
         where += fmt::format(", core {}, pc {}", core, pc);
       }
     }

@@ -111,9 +111,26 @@ class CommandLine(unittest.TestCase):
             "run add.onnx --reassociate",
             "run add.onnx --autotune=4",
             "compile add.onnx -o x --explain",
-            "run add.onnx --concurrent add.onnx",
             "run add.onnx --explore=10",
         )])
+
+    def test_concurrent(self):
+        self.check_good("run add.onnx --arch tiny --json alone.json")
+        printed = self.check_good("run add.onnx --concurrent add.onnx add.onnx --arch tiny "
+                                  "--json together.json")
+        self.assertIn("3 models at the same time on tiny", printed)
+        together = json.loads((self.tmp / "together.json").read_text())
+        alone = json.loads((self.tmp / "alone.json").read_text())["cycles"]
+        self.assertEqual(len(together["concurrent"]), 3)
+        for run in together["concurrent"]:
+            self.assertEqual(run["cycles_alone"], alone)
+            self.assertGreaterEqual(run["cycles"], alone)
+        # One core: they share it, and overlap what is no work of it.
+        self.assertGreater(max(r["slowdown"] for r in together["concurrent"]), 1)
+        self.assertLess(together["makespan_cycles"], together["sum_alone_cycles"])
+        self.check_errors(2, [
+            ("run add.onnx --concurrent add.onnx --verify", "--verify is of one model"),
+        ])
 
     def test_checks_and_annotation(self):
         plain = self.check_good("run add.onnx --arch tiny --json plain.json")

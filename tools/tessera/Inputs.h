@@ -34,6 +34,13 @@ public:
   Result<std::vector<HostTensor>>
   match(std::span<const TensorSignature> signature) const;
 
+  /// No tensors given: all are random ones.
+  static Inputs random(uint64_t seed) {
+    Inputs inputs;
+    inputs.seed = seed;
+    return inputs;
+  }
+
   uint64_t seedValue() const { return seed; }
   /// `labels.npy` of the folder of `--inputs`, if there is one.
   Result<std::optional<std::vector<int64_t>>> labels() const;

@@ -8,6 +8,7 @@
 #include "Explore.h"
 #include "Command.h"
 #include "CompileFlags.h"
+#include "ConcurrentRun.h"
 #include "FileOutput.h"
 #include "Inputs.h"
 #include "ObjectFile.h"
@@ -25,8 +26,9 @@ namespace {
 struct RunCommand {
   std::string path, outputFolder, jsonFile, traceFile, reportFolder;
   std::string annotationFile, checkModes;
-  std::string commandLine;  ///< As the user gave it.
-  std::string verification; ///< Empty: none.
+  std::string commandLine;         ///< As the user gave it.
+  std::string verification;        ///< Empty: none.
+  std::vector<std::string> others; ///< Models to run at the same time.
   bool timingOnly = false;
   uint64_t explored = 0; ///< Schedules besides the ordinary one.
   CompileFlags compile;
@@ -45,6 +47,8 @@ private:
   std::string usageError() const;
   Status checkFiles() const;
   Result<Program> prepare();
+  Result<Program> prepareOther(const std::string &other) const;
+  Status runWithOthers(Program &program);
   Result<Program> loadObject() const;
   Status runProgram(Program &program);
   Status check(const Program &program, std::span<const HostTensor> given,
@@ -73,6 +77,20 @@ std::string RunCommand::usageError() const {
     return "--timing-only computes no values that --verify could compare";
   if (timingOnly && !outputFolder.empty())
     return "--timing-only computes no values that --outputs could write";
+  if (!others.empty()) {
+    const std::pair<const char *, bool> given[] = {
+        {"--verify", verifies()},
+        {"--outputs", !outputFolder.empty()},
+        {"--trace", !traceFile.empty()},
+        {"--report", !reportFolder.empty()},
+        {"--annotate", !annotationFile.empty()},
+        {"--sanitize", !checkModes.empty()}};
+    for (auto [name, set] : given)
+      if (set)
+        return fmt::format("{} is of one model; with --concurrent, --json, "
+                           "--timing-only, --inputs and --seed are accepted",
+                           name);
+  }
   return "";
 }
 
@@ -123,6 +141,48 @@ Result<RunCommand::Program> RunCommand::prepare() {
   if (compile.timing)
     fmt::print(stderr, "{}", program.compiled.timingText);
   return program;
+}
+
+Result<RunCommand::Program>
+RunCommand::prepareOther(const std::string &other) const {
+  RunCommand run;
+  run.path = other;
+  run.compile = compile;
+  run.inputs = Inputs::random(inputs.seedValue());
+  return run.prepare();
+}
+
+Status RunCommand::runWithOthers(Program &program) {
+  std::vector<Program> programs;
+  programs.push_back(std::move(program));
+  std::vector<std::string> names = {path};
+  for (const std::string &other : others) {
+    TESSERA_ASSIGN_OR_RETURN(Program more, prepareOther(other));
+    if (more.arch != programs.front().arch)
+      return Status(StatusCode::InvalidArgument,
+                    fmt::format("{}: is for architecture {}, {} for {}; models "
+                                "that share a device need one",
+                                other, more.arch.name, path,
+                                programs.front().arch.name));
+    programs.push_back(std::move(more));
+    names.push_back(other);
+  }
+  std::vector<ConcurrentModel> models;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const Object &object = programs[i].compiled.object;
+    TESSERA_ASSIGN_OR_RETURN(
+        std::vector<HostTensor> given,
+        i == 0 ? inputs.match(object.inputs)
+               : Inputs::random(inputs.seedValue()).match(object.inputs));
+    models.push_back({names[i], object, std::move(given)});
+  }
+  TESSERA_ASSIGN_OR_RETURN(
+      report::InterferenceReport report,
+      runConcurrently(models, programs.front().arch, timingOnly));
+  if (!jsonFile.empty())
+    TESSERA_RETURN_IF_ERROR(replaceFile(jsonFile, report::toJson(report)));
+  fmt::print("{}", report::formatSummary(report));
+  return Status::success();
 }
 
 Status RunCommand::check(const Program &program,
@@ -263,7 +323,8 @@ int RunCommand::run() {
   Result<Program> program = prepare();
   if (!program)
     return fail(program.status());
-  Status status = runProgram(*program);
+  Status status =
+      others.empty() ? runProgram(*program) : runWithOthers(*program);
   for (const std::string &finding : findings)
     fmt::print(stderr, "error: {}", finding);
   if (!status.ok())
@@ -340,8 +401,13 @@ void addRunCommand(CLI::App &app, Action &action,
             return "'" + mode + "' is unknown; it takes no value or each";
           },
           ""));
-  for (const char *name : {"--concurrent", "--explore"})
-    addUnavailableOption(*command, name);
+  command
+      ->add_option("--concurrent", run->others,
+                   "More models to run at the same time on the same device, "
+                   "with random inputs; shows what each takes alone and "
+                   "together")
+      ->expected(1, 16);
+  addUnavailableOption(*command, "--explore");
   command->callback([&action, run] { action = [run] { return run->run(); }; });
 }
 
