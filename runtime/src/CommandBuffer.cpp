@@ -324,7 +324,8 @@ Status CommandBufferState::bind(
   for (const PatchSite &site : sites)
     TESSERA_RETURN_IF_ERROR(buffers[site.binding.index]->checkRange(
         site.binding.offset, site.bytes));
-  if (addresses == bound)
+  uint64_t restores = space->hardware->restores;
+  if (addresses == bound && restores == boundAfter)
     return Status::success();
   // An execution that has just completed no longer pins its bindings.
   if (executionsInFlight)
@@ -350,6 +351,7 @@ Status CommandBufferState::bind(
     TESSERA_RETURN_IF_ERROR(
         memory->write(0, std::as_bytes(std::span(packets))));
   bound = std::move(addresses);
+  boundAfter = restores;
   return Status::success();
 }
 

@@ -37,6 +37,7 @@ struct CommandBufferState {
   uint32_t executionsInFlight = 0;
   /// What the sites hold now.
   std::vector<uint64_t> bound;
+  uint64_t boundAfter = 0; ///< Hardware::restores then.
 
   uint32_t numCommands() const { return packets.size() / isa::packetBytes; }
   /// What a command is called, or "".

@@ -8,6 +8,7 @@
 #include "tessera/runtime/Device.h"
 #include "Hardware.h"
 #include "QueueState.h"
+#include "SemaphoreState.h"
 #include "tessera/ISA/Mmio.h"
 #include <cassert>
 #include <fmt/format.h>
@@ -49,6 +50,56 @@ uint64_t Device::bytesInUse(isa::PhysicalSpace space) const {
   Hardware::Lock lock = state->hardware->lock();
   return state->hardware->physical[static_cast<unsigned>(space)].used();
 }
+Result<Snapshot> Device::snapshot() {
+  if (!state)
+    return Status(StatusCode::FailedPrecondition, "device: empty handle");
+  Hardware &hardware = *state->hardware;
+  Hardware::Lock lock = hardware.lock();
+  auto context = [&](const Status &status) {
+    return status.withContext(
+        fmt::format("device '{}': snapshot", hardware.label));
+  };
+  if (Status rest = hardware.comeToRest(); !rest.ok())
+    return context(rest);
+  Result<std::vector<std::byte>> bytes = hardware.driver->save();
+  if (!bytes)
+    return context(bytes.status());
+  Snapshot snapshot;
+  snapshot.image =
+      std::make_shared<const std::vector<std::byte>>(std::move(*bytes));
+  snapshot.device = &hardware;
+  snapshot.objects = hardware.objectChanges;
+  return snapshot;
+}
+
+Status Device::restore(const Snapshot &snapshot) {
+  if (!state)
+    return Status(StatusCode::FailedPrecondition, "device: empty handle");
+  Hardware &hardware = *state->hardware;
+  Hardware::Lock lock = hardware.lock();
+  auto refuse = [&](StatusCode code, const std::string &what) {
+    return Status(
+        code, fmt::format("device '{}': restore: {}", hardware.label, what));
+  };
+  if (!snapshot)
+    return refuse(StatusCode::FailedPrecondition, "an empty snapshot");
+  if (snapshot.device != &hardware)
+    return refuse(StatusCode::InvalidArgument,
+                  "the snapshot is of another device");
+  if (snapshot.objects != hardware.objectChanges)
+    return refuse(StatusCode::FailedPrecondition,
+                  "memory or semaphores came or went since the snapshot");
+  if (Status rest = hardware.comeToRest(); !rest.ok())
+    return refuse(rest.code(), rest.message());
+  TESSERA_RETURN_IF_ERROR(hardware.driver->restore(*snapshot.image));
+  ++hardware.restores;
+  for (SemaphoreState *semaphore : hardware.semaphores) {
+    semaphore->forget();
+    TESSERA_ASSIGN_OR_RETURN(semaphore->hostSignalled, semaphore->value());
+  }
+  return Status::success();
+}
+
 Status Device::close() {
   if (!state)
     return Status(StatusCode::FailedPrecondition, "device: empty handle");
@@ -95,6 +146,7 @@ Status Device::reset() {
     return Status(StatusCode::FailedPrecondition, hardware.closed.message());
   TESSERA_RETURN_IF_ERROR(hardware.driver->mmioWrite(isa::mmio::reset, 1));
   ++hardware.generation;
+  ++hardware.objectChanges;
   for (QueueState *queue : hardware.queues) {
     Status gone(StatusCode::DeviceLost,
                 fmt::format("queue '{}' was made before the device's reset",

@@ -61,6 +61,7 @@ Hardware::Lock Hardware::lock() {
 Result<uint64_t> Hardware::allocatePhysical(isa::PhysicalSpace space,
                                             uint64_t bytes, uint64_t alignment,
                                             std::string_view what) {
+  ++objectChanges;
   RangeAllocator &allocator = physical[static_cast<unsigned>(space)];
   if (std::optional<uint64_t> address = allocator.allocate(bytes, alignment)) {
     Status claimed = driver->claim(space, *address, bytes);
@@ -79,6 +80,7 @@ Result<uint64_t> Hardware::allocatePhysical(isa::PhysicalSpace space,
 
 void Hardware::releasePhysical(isa::PhysicalSpace space, uint64_t address,
                                uint64_t bytes) {
+  ++objectChanges;
   driver->release(space, address, bytes);
   physical[static_cast<unsigned>(space)].release(address, bytes);
 }
@@ -89,6 +91,19 @@ Status Hardware::update() {
       TESSERA_RETURN_IF_ERROR(queue->update());
   TESSERA_RETURN_IF_ERROR(retractHopeless());
   return unmapUnused();
+}
+
+Status Hardware::comeToRest() {
+  TESSERA_RETURN_IF_ERROR(update());
+  for (const QueueState *queue : queues)
+    if (!queue->inFlight.empty())
+      return Status(StatusCode::FailedPrecondition,
+                    fmt::format("'{}' of queue '{}' is in flight",
+                                queue->inFlight.front().label, queue->label));
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (slots[i])
+      TESSERA_RETURN_IF_ERROR(slots[i]->detach());
+  return Status::success();
 }
 
 Status Hardware::retractHopeless() {

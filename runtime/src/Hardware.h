@@ -81,6 +81,9 @@ struct Hardware {
   std::vector<QueueState *> queues;
   /// Who holds each of the device's queue slots.
   std::vector<QueueState *> slots;
+  uint64_t objectChanges = 0; ///< Memory and semaphores taken and given back.
+  std::vector<SemaphoreState *> semaphores; ///< Live ones.
+  uint64_t restores = 0; ///< Device memory went back to an earlier state.
   uint64_t failuresSeen = 0, failuresKnown = 0; ///< Of semaphores.
   /// Operations carry frontiers from when the first pool was made.
   bool tracksOrder = false;
@@ -154,6 +157,8 @@ struct Hardware {
   /// A slot for the queue, now or once another queue has drained; whether it
   /// has one now.
   Result<bool> giveSlot(QueueState &queue);
+  /// FailedPrecondition naming an operation in flight; else all slots are free.
+  Status comeToRest();
 
 private:
   Result<driver::Progress> runDevice(Deadline deadline);

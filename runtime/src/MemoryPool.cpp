@@ -216,6 +216,7 @@ Status PoolState::refusal(const Choice &choice, uint64_t bytes) const {
 
 Result<std::shared_ptr<PoolBlock>>
 PoolState::take(const Choice &choice, uint64_t bytes, Operation &operation) {
+  ++hardware().objectChanges;
   auto block = std::make_shared<PoolBlock>();
   block->pool = shared_from_this();
   if (choice.fromDying) {
@@ -462,6 +463,7 @@ Status MemoryPool::deallocate(const Queue &queue, Buffer &buffer,
   operation.makeSignal();
   TESSERA_RETURN_IF_ERROR(on.submit(operation));
   ++on.deallocated;
+  ++pool.hardware().objectChanges;
 
   PoolBlock &block = *memory.block;
   pool.dying.push_back({block.chunk, block.offset, block.bytes, death});

@@ -76,6 +76,7 @@ PageTables::Page PageTables::find(uint64_t address) const {
 }
 
 Status PageTables::setEntry(Table &table, unsigned index, uint64_t entry) {
+  ++hardware.objectChanges;
   // What the device does not take has not changed here either.
   TESSERA_RETURN_IF_ERROR(hardware.driver->writeMemory(
       PhysicalSpace::Dram, table.physical + 8 * index,

@@ -11,7 +11,8 @@
 // Against fragmentation: of the free ranges that do, the smallest (the lowest
 // of equals) is taken; large requests from its lower end, small ones, which
 // tend to live shorter or far longer, from its upper end, so that they do not
-// settle between the large ones. docs/runtime/address-space.md has what that gains.
+// settle between the large ones. docs/runtime/address-space.md has what that
+// gains.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,6 +22,8 @@ static uint64_t registerOf(uint32_t index) {
 SemaphoreState::~SemaphoreState() {
   Hardware::Lock lock = hardware->lock();
   hardware->semaphoreSlots.release(index);
+  std::erase(hardware->semaphores, this);
+  ++hardware->objectChanges;
 }
 
 Result<uint64_t> SemaphoreState::value() const {
@@ -77,6 +79,8 @@ makeSemaphore(const std::shared_ptr<Hardware> &hardware, std::string label) {
   state->hardware = hardware;
   state->index = *index;
   state->serial = ++hardware->semaphoresMade;
+  hardware->semaphores.push_back(state.get());
+  ++hardware->objectChanges;
   state->label = std::move(label);
   state->generation = hardware->generation;
   // The index may have had an earlier life. The write takes its time to arrive.

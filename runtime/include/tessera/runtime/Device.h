@@ -22,6 +22,7 @@
 #include "tessera/driver/Driver.h"
 #include "tessera/runtime/Deadline.h"
 #include "tessera/runtime/Diagnosis.h"
+#include "tessera/runtime/Snapshot.h"
 #include <memory>
 #include <string>
 
@@ -69,6 +70,14 @@ public:
   uint64_t bytesInUse(isa::PhysicalSpace space) const;
 
   MemoryStatistics memoryStatistics(isa::PhysicalSpace space) const;
+
+  /// The device's state, once nothing is in flight. FailedPrecondition while
+  /// something is; Unsupported by drivers without snapshots.
+  Result<Snapshot> snapshot();
+  /// Back to that state, its clock included. FailedPrecondition while something
+  /// is in flight, or if memory or semaphores were allocated or given back
+  /// since; InvalidArgument for one of another device.
+  Status restore(const Snapshot &snapshot);
 
   /// Ends everything: the device stops, work that has not completed is
   /// cancelled, every wait, also of other threads, returns Cancelled, and no

@@ -1,0 +1,182 @@
+//===- MisuseTest.cpp - Misuse is told and changes nothing ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeFixture.h"
+#include "tessera/runtime/MemoryPool.h"
+#include "tessera/runtime/Stream.h"
+
+using namespace tessera;
+using namespace tessera::runtime;
+using ::testing::Each;
+
+namespace {
+
+class MisuseTest : public RuntimeTest {
+protected:
+  void SetUp() override {
+    RuntimeTest::SetUp();
+    Result<Device> made = Device::create(
+        makeDriver(GetParam(), tinyArchitecture()), "other device");
+    ASSERT_OK(made.status());
+    otherDevice = *made;
+    Result<AddressSpace> madeSpace =
+        AddressSpace::create(otherDevice, "other context");
+    ASSERT_OK(madeSpace.status());
+    otherSpace = *madeSpace;
+  }
+  Device otherDevice;
+  AddressSpace otherSpace;
+};
+
+TEST_P(MisuseTest, HandlesOfAnotherDevice) {
+  Queue q = queue("Q");
+  Buffer a = buffer(64, "A");
+  Result<Semaphore> foreign = Semaphore::create(otherDevice, {.label = "F"});
+  ASSERT_OK(foreign.status());
+  Result<Buffer> foreignBuffer = otherSpace.allocate(64);
+  ASSERT_OK(foreignBuffer.status());
+  EXPECT_ERROR(q.fill(a, 1, {.signal = {{*foreign, 1}}}), InvalidArgument,
+               "'F' is of another device, 'other device'");
+  EXPECT_ERROR(q.fill(a, 1, {.wait = {{*foreign, 1}}}), InvalidArgument, "'F'");
+  EXPECT_ERROR(q.copy(a, *foreignBuffer), InvalidArgument, "'other context'");
+  EXPECT_ERROR(space.unmap(*foreignBuffer), InvalidArgument, "'other context'");
+  Result<MemoryPool> pool = MemoryPool::create(otherSpace, {.label = "P"});
+  ASSERT_OK(pool.status());
+  EXPECT_ERROR(pool->allocate(q, 64, {.barrier = true}).status(),
+               InvalidArgument, "queue is of address space 'context'");
+  EXPECT_EQ(q.submitted(), 0u);
+  EXPECT_EQ(pool->statistics().heldBytes, 0u);
+}
+
+TEST_P(MisuseTest, PoolsNameWhatIsWrong) {
+  Queue q = queue("Q");
+  EXPECT_ERROR(MemoryPool::create(AddressSpace()).status(), FailedPrecondition,
+               "empty handle");
+  EXPECT_ERROR(MemoryPool::create(space, {.budgetBytes = 0}).status(),
+               InvalidArgument, "0 bytes");
+  EXPECT_ERROR(MemoryPool::create(space, {.chunkBytes = 1000}).status(),
+               InvalidArgument, "1000 bytes; must be a multiple of 65536");
+  Result<MemoryPool> pool = MemoryPool::create(space, {.label = "P"});
+  ASSERT_OK(pool.status());
+  EXPECT_ERROR(pool->allocate(q, 64).status(), InvalidArgument,
+               "nothing would order work after");
+  EXPECT_ERROR(pool->allocate(q, 0, {.barrier = true}).status(),
+               InvalidArgument, "0 bytes");
+  EXPECT_ERROR(pool->allocate(q, ~uint64_t(0), {.barrier = true}).status(),
+               InvalidArgument, "18446744073709551615 bytes");
+  EXPECT_ERROR(pool->allocate(Queue(), 64).status(), FailedPrecondition, "'P'");
+  EXPECT_ERROR(MemoryPool().allocate(q, 64).status(), FailedPrecondition,
+               "pool: empty handle");
+  Buffer plain = buffer(64, "plain"), none;
+  EXPECT_ERROR(pool->deallocate(q, plain), InvalidArgument,
+               "'plain' is not of this pool");
+  EXPECT_ERROR(pool->deallocate(q, none), FailedPrecondition, "empty handle");
+  Result<PoolAllocation> block = pool->allocate(q, 64, {.barrier = true});
+  ASSERT_OK(block.status());
+  EXPECT_ERROR(space.unmap(block->buffer), InvalidArgument, "is of a pool");
+  ASSERT_OK(pool->deallocate(q, block->buffer));
+  std::byte byte{};
+  EXPECT_ERROR(block->buffer.read(0, {&byte, 1}), FailedPrecondition,
+               "was deallocated");
+  EXPECT_ERROR(q.fill(block->buffer, 0), FailedPrecondition, "was deallocated");
+  ASSERT_OK(q.waitIdle());
+}
+
+TEST_P(MisuseTest, QueuesNameWhatIsWrong) {
+  Queue q = queue("Q", 16);
+  Semaphore s = semaphore("S");
+  EXPECT_ERROR(q.barrierAny({}), InvalidArgument, "0 waits");
+  EXPECT_ERROR(q.barrierAny({.wait = {{s, 1}, {s, 2}, {s, 3}, {s, 4}, {s, 5}}}),
+               InvalidArgument, "5 waits");
+  EXPECT_ERROR(
+      q.barrierAny({.wait = {{s, 1}}, .signal = {{s, uint64_t(1) << 32}}}),
+      InvalidArgument, "4294967296");
+  EXPECT_ERROR(q.hostCall({}), InvalidArgument, "empty function");
+  EXPECT_ERROR(q.reserve(0).status(), InvalidArgument, "0 slots");
+  EXPECT_ERROR(q.reserve(16).status(), InvalidArgument, "1 to 15");
+  EXPECT_ERROR(Queue().reset(), FailedPrecondition, "empty handle");
+  EXPECT_ERROR(Queue().hostCall([] { return Status::success(); }),
+               FailedPrecondition, "empty handle");
+  EXPECT_ERROR(Stream::create(AddressSpace()).status(), FailedPrecondition,
+               "'stream'");
+  EXPECT_EQ(q.submitted(), 0u);
+
+  Result<Reservation> slots = q.reserve(2);
+  ASSERT_OK(slots.status());
+  auto nothing = isa::encode(isa::Packet{0, 0, isa::NopPacket{}});
+  EXPECT_ERROR(slots->publish(), FailedPrecondition, "slot 0 of 2");
+  EXPECT_ERROR(slots->write(2, nothing), InvalidArgument, "slot 2 of 2");
+  EXPECT_ERROR(slots->write(0, std::span(nothing).first(8)), InvalidArgument,
+               "8 bytes");
+  nothing[0] = uint8_t(isa::PacketType::Invalid);
+  EXPECT_ERROR(slots->write(0, nothing), InvalidArgument, "Invalid type");
+  EXPECT_ERROR(Reservation().publish(), FailedPrecondition, "empty");
+}
+
+TEST_P(MisuseTest, RangesThatOverflow) {
+  Queue q = queue("Q");
+  Buffer a = buffer(64, "A");
+  EXPECT_ERROR(q.fill({a, ~uint64_t(0) - 3, 8}, 0), InvalidArgument, "'A'");
+  EXPECT_ERROR(q.fill({a, 8, ~uint64_t(0) - 7}, 0), InvalidArgument, "'A'");
+  EXPECT_ERROR(q.update({a, 60}, std::vector<std::byte>(8)), InvalidArgument,
+               "'A'");
+  EXPECT_ERROR(space.unmap(65536, ~uint64_t(0) - 65535), InvalidArgument,
+               "beyond the address space");
+  EXPECT_ERROR(space.protect(~uint64_t(0) << 16, 65536, {}), InvalidArgument,
+               "48-bit");
+  EXPECT_ERROR(space.reserve(uint64_t(1) << 60).status(), OutOfMemory,
+               "virtual addresses");
+  EXPECT_EQ(q.submitted(), 0u);
+}
+
+TEST_P(MisuseTest, Snapshots) {
+  EXPECT_ERROR(Device().snapshot().status(), FailedPrecondition,
+               "empty handle");
+  EXPECT_ERROR(device.restore(Snapshot()), FailedPrecondition,
+               "empty snapshot");
+  Queue q = queue("Q");
+  Buffer a = buffer(64);
+  Semaphore go = semaphore("go", true), s = semaphore("S");
+  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 1}}}));
+  ASSERT_OK(q.waitIdle());
+  if (GetParam() == "null") {
+    EXPECT_ERROR(device.snapshot().status(), Unsupported, "null device");
+    return;
+  }
+  Result<Snapshot> snapshot = device.snapshot();
+  ASSERT_OK(snapshot.status());
+  driver::Time then = device.now();
+  EXPECT_ERROR(otherDevice.restore(*snapshot), InvalidArgument,
+               "another device");
+  ASSERT_OK(q.fill(a, 2, {.wait = {{go, 1}}, .signal = {{s, 2}}}));
+  EXPECT_ERROR(device.restore(*snapshot), FailedPrecondition,
+               "'fill' of queue 'Q' is in flight");
+  ASSERT_OK(go.signal(1));
+  ASSERT_OK(s.wait(2));
+  EXPECT_THAT(contents(a), Each(2u));
+  // Twice the same from the same state on, to the cycle.
+  driver::Time ends[2];
+  for (driver::Time &end : ends) {
+    ASSERT_OK(q.waitIdle());
+    ASSERT_OK(device.restore(*snapshot));
+    EXPECT_EQ(device.now(), then);
+    EXPECT_EQ(*s.value(), 1u);
+    EXPECT_THAT(contents(a), Each(1u));
+    ASSERT_OK(q.fill(a, 3, {.signal = {{s, 2}}}));
+    ASSERT_OK(s.wait(2));
+    end = device.now();
+    EXPECT_THAT(contents(a), Each(3u));
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+  ASSERT_OK(q.waitIdle());
+  Buffer more = buffer(64);
+  EXPECT_ERROR(device.restore(*snapshot), FailedPrecondition, "came or went");
+}
+
+TESSERA_ON_ALL_DRIVERS(MisuseTest);
+
+} // namespace
