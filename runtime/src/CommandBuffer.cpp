@@ -78,13 +78,13 @@ static void record(CommandBufferState &state, const Packet &packet,
 }
 
 /// Keeps what a packet touches alive; a run of packets often touches the same.
-static void keep(CommandBufferState &state,
-                 const std::shared_ptr<const void> &owner) {
+template <typename T>
+static void keep(CommandBufferState &state, const std::shared_ptr<T> &owner) {
   if (!owner)
     return;
   auto &kept = state.keepAlive;
   for (size_t i = kept.size(); i-- > 0 && kept.size() - i <= 4;)
-    if (kept[i] == owner)
+    if (kept[i].get() == owner.get())
       return;
   kept.push_back(owner);
 }
@@ -116,9 +116,11 @@ Status CommandBuffer::copy(const Operand &destination, const Operand &source,
         StatusCode::InvalidArgument,
         fmt::format("command buffer '{}': copy of 0 bytes", state->label));
   CopyPacket body;
-  auto bufferOf = [](const Operand &operand) {
+  static const std::shared_ptr<BufferState> none;
+  auto bufferOf =
+      [](const Operand &operand) -> const std::shared_ptr<BufferState> & {
     const BufferRange *range = std::get_if<BufferRange>(&operand);
-    return range ? range->buffer.state : nullptr;
+    return range ? range->buffer.state : none;
   };
   TESSERA_ASSIGN_OR_RETURN(
       body.destination,
@@ -150,7 +152,9 @@ Status CommandBuffer::fill(const Operand &destination, uint64_t bytes,
                     "multiple of 4",
                     state->label, bytes));
   const BufferRange *range = std::get_if<BufferRange>(&destination);
-  auto buffer = range ? range->buffer.state : nullptr;
+  static const std::shared_ptr<BufferState> none;
+  const std::shared_ptr<BufferState> &buffer =
+      range ? range->buffer.state : none;
   FillPacket body;
   TESSERA_ASSIGN_OR_RETURN(body.destination,
                            addressOf(*state, destination, buffer, bytes));
@@ -177,7 +181,9 @@ Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
         fmt::format("command buffer '{}': dispatch of an empty kernel",
                     state->label));
   const BufferRange *range = std::get_if<BufferRange>(&arguments);
-  auto buffer = range ? range->buffer.state : nullptr;
+  static const std::shared_ptr<BufferState> none;
+  const std::shared_ptr<BufferState> &buffer =
+      range ? range->buffer.state : none;
   uint64_t bytes = 8 * uint64_t(kernel.numArguments);
   DispatchPacket body;
   TESSERA_ASSIGN_OR_RETURN(body.arguments,

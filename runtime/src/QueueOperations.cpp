@@ -40,27 +40,30 @@ struct Span {
 static Result<Span> resolve(const QueueState &queue, const std::string &label,
                             const std::shared_ptr<BufferState> &buffer,
                             uint64_t offset, uint64_t size) {
-  std::string context = fmt::format("queue '{}': '{}'", queue.label, label);
+  // Only said where it is needed: this is on the way of every submission.
+  auto context = [&] {
+    return fmt::format("queue '{}': '{}'", queue.label, label);
+  };
   if (!buffer)
     return Status(StatusCode::FailedPrecondition,
-                  context + ": empty buffer handle");
+                  context() + ": empty buffer handle");
   if (buffer->space != queue.space)
     return Status(
         StatusCode::InvalidArgument,
         fmt::format("{}: buffer '{}' is of address space '{}', the queue "
                     "of '{}'",
-                    context, buffer->label, buffer->space->label,
+                    context(), buffer->label, buffer->space->label,
                     queue.space->label));
   if (Status usable = buffer->checkUsable(); !usable.ok())
-    return usable.withContext(context);
+    return usable.withContext(context());
   if (size == BufferRange::wholeSize)
     size = buffer->size - std::min(buffer->size, offset);
   if (Status checked = buffer->checkRange(offset, size); !checked.ok())
-    return checked.withContext(context);
+    return checked.withContext(context());
   if (size == 0)
     return Status(StatusCode::InvalidArgument,
-                  fmt::format("{}: buffer '{}': 0 bytes at offset {}", context,
-                              buffer->label, offset));
+                  fmt::format("{}: buffer '{}': 0 bytes at offset {}",
+                              context(), buffer->label, offset));
   return Span{buffer->address + offset, size};
 }
 
