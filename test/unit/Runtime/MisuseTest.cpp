@@ -30,6 +30,12 @@ protected:
   }
   Device otherDevice;
   AddressSpace otherSpace;
+
+  static PoolOptions pool(std::string label) {
+    PoolOptions options;
+    options.label = std::move(label);
+    return options;
+  }
 };
 
 TEST_P(MisuseTest, HandlesOfAnotherDevice) {
@@ -44,7 +50,8 @@ TEST_P(MisuseTest, HandlesOfAnotherDevice) {
   EXPECT_ERROR(q.fill(a, 1, {.wait = {{*foreign, 1}}}), InvalidArgument, "'F'");
   EXPECT_ERROR(q.copy(a, *foreignBuffer), InvalidArgument, "'other context'");
   EXPECT_ERROR(space.unmap(*foreignBuffer), InvalidArgument, "'other context'");
-  Result<MemoryPool> pool = MemoryPool::create(otherSpace, {.label = "P"});
+  Result<MemoryPool> pool =
+      MemoryPool::create(otherSpace, MisuseTest::pool("P"));
   ASSERT_OK(pool.status());
   EXPECT_ERROR(pool->allocate(q, 64, {.barrier = true}).status(),
                InvalidArgument, "queue is of address space 'context'");
@@ -56,11 +63,14 @@ TEST_P(MisuseTest, PoolsNameWhatIsWrong) {
   Queue q = queue("Q");
   EXPECT_ERROR(MemoryPool::create(AddressSpace()).status(), FailedPrecondition,
                "empty handle");
-  EXPECT_ERROR(MemoryPool::create(space, {.budgetBytes = 0}).status(),
-               InvalidArgument, "0 bytes");
-  EXPECT_ERROR(MemoryPool::create(space, {.chunkBytes = 1000}).status(),
-               InvalidArgument, "1000 bytes; must be a multiple of 65536");
-  Result<MemoryPool> pool = MemoryPool::create(space, {.label = "P"});
+  PoolOptions nothing, odd;
+  nothing.budgetBytes = 0;
+  odd.chunkBytes = 1000;
+  EXPECT_ERROR(MemoryPool::create(space, nothing).status(), InvalidArgument,
+               "0 bytes");
+  EXPECT_ERROR(MemoryPool::create(space, odd).status(), InvalidArgument,
+               "1000 bytes; must be a multiple of 65536");
+  Result<MemoryPool> pool = MemoryPool::create(space, MisuseTest::pool("P"));
   ASSERT_OK(pool.status());
   EXPECT_ERROR(pool->allocate(q, 64).status(), InvalidArgument,
                "nothing would order work after");
