@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Explore.h"
 #include "Command.h"
 #include "CompileFlags.h"
 #include "ConcurrentRun.h"
+#include "Explore.h"
 #include "FileOutput.h"
 #include "Inputs.h"
 #include "ObjectFile.h"
