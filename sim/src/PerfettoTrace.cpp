@@ -289,8 +289,19 @@ void PerfettoTraceWriter::dispatchEnds(const TraceEvent &event) {
         sliceEnds(tracks.kernel, event.timeFs);
       }
     }
+  if (uint64_t track = closeLane(partLanes, event.value))
+    sliceEnds(track, event.timeFs);
   if (uint64_t track = closeLane(dispatchLanes, event.value))
     sliceEnds(track, event.timeFs);
+}
+
+void PerfettoTraceWriter::dispatchSteps(const TraceEvent &event) {
+  if (uint64_t track = closeLane(partLanes, event.value))
+    sliceEnds(track, event.timeFs);
+  uint64_t track =
+      openLane(partLanes, "parts of dispatches", processor, event.value);
+  sliceBegins(track, dispatchPartName(DispatchPart(event.id)), event.timeFs,
+              {});
 }
 
 void PerfettoTraceWriter::instructionBegins(const TraceEvent &event) {
@@ -317,6 +328,8 @@ void PerfettoTraceWriter::event(const TraceEvent &event) {
     return dispatchBegins(event);
   case TraceEvent::Kind::DispatchEnd:
     return dispatchEnds(event);
+  case TraceEvent::Kind::DispatchStep:
+    return dispatchSteps(event);
   case TraceEvent::Kind::InstructionBegin:
     return instructionBegins(event);
   case TraceEvent::Kind::InstructionEnd: {

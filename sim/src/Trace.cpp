@@ -12,7 +12,28 @@
 
 namespace tessera::sim {
 
+const char *dispatchPartName(DispatchPart part) {
+  switch (part) {
+  case DispatchPart::Start:
+    return "start";
+  case DispatchPart::Record:
+    return "kernel record";
+  case DispatchPart::Arguments:
+    return "arguments";
+  case DispatchPart::Load:
+    return "load code";
+  case DispatchPart::Run:
+    return "run";
+  case DispatchPart::Signal:
+    return "signal";
+  }
+  return "?";
+}
+
 void ChromeTraceWriter::event(const TraceEvent &event) {
+  // This format's rows hold whole dispatches; Perfetto's have their parts.
+  if (event.kind == TraceEvent::Kind::DispatchStep)
+    return;
   if (events.size() >= capacity)
     ++droppedEvents;
   else
@@ -63,6 +84,8 @@ std::string ChromeTraceWriter::json() const {
           e.kind == TraceEvent::Kind::DispatchBegin ? "B" : "E", e.value,
           e.core, dispatchThread, ts));
       break;
+    case TraceEvent::Kind::DispatchStep:
+      break; // event() keeps none.
     case TraceEvent::Kind::InstructionBegin:
     case TraceEvent::Kind::InstructionEnd:
       // Instructions of an engine overlap: asynchronous events, one per pc.

@@ -47,6 +47,7 @@ void CommandProcessor::handle(const Event &event) {
   }
   switch (Code(event.code)) {
   case DispatchIssue:
+    tracePart(*slot, DispatchPart::Record);
     return requestVirtual(
         q, std::get<isa::DispatchPacket>(slot->packet.body).kernel,
         isa::kernelRecordBytes, Access::Read, RecordRead, id);
@@ -189,6 +190,7 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
       event.timeFs = services.events.now();
       services.observer->event(event);
     }
+    tracePart(slot, DispatchPart::Start);
     post(std::max(now, dispatchesStalledUntil) + services.arch.cp.dispatch,
          Phase::Start, DispatchIssue, q, slot.id);
   } else if (TESSERA_MUTANT("completed-without-running") &&

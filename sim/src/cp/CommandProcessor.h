@@ -210,6 +210,7 @@ private:
   void freeCores(uint64_t owner);
   std::vector<uint32_t> rectangle(const isa::DispatchPacket &d) const;
   void snapshot(Slot &slot, bool begin);
+  void tracePart(const Slot &slot, DispatchPart part);
   std::shared_ptr<const KernelImage>
   image(const std::vector<uint8_t> &text,
         const std::vector<uint8_t> &descriptors,

@@ -93,6 +93,17 @@ void CommandProcessor::snapshot(Slot &slot, bool begin) {
   }
 }
 
+void CommandProcessor::tracePart(const Slot &slot, DispatchPart part) {
+  if (!services.observer)
+    return;
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::DispatchStep;
+  event.id = uint32_t(part);
+  event.value = slot.packet.id;
+  event.timeFs = services.events.now();
+  services.observer->event(event);
+}
+
 void CommandProcessor::recordRead(uint32_t q, Slot &slot) {
   uint64_t root = queues[q].context;
   const auto &d = std::get<isa::DispatchPacket>(slot.packet.body);
@@ -130,6 +141,8 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
     // In reads that stay within a page.
     uint64_t part =
         std::min(left, isa::smallPageBytes - address % isa::smallPageBytes);
+    if (slot.argumentBytesRead == 0)
+      tracePart(slot, DispatchPart::Arguments);
     slot.argumentBytesRead += uint32_t(part);
     return requestVirtual(q, address, uint32_t(part), Access::Read,
                           ArgumentsRead, slot.id);
@@ -155,6 +168,7 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
     return fault(q, slot.id, cause, address);
   slot.task.image = image(text, descriptors, maps);
 
+  tracePart(slot, DispatchPart::Load);
   // One message along a tree; the cores start when it has come to the last.
   std::vector<uint32_t> wanted = rectangle(d);
   slot.task.numCores = uint32_t(wanted.size());
@@ -186,6 +200,7 @@ void CommandProcessor::coreStarted(uint32_t core) {
     return;
   slot->ran = true;
   slot->runCycle = services.now();
+  tracePart(*slot, DispatchPart::Run);
   const auto &d = std::get<isa::DispatchPacket>(slot->packet.body);
   // An absurdly large budget is none.
   if (d.budget != 0 && d.budget < (uint64_t(1) << 40))
@@ -205,8 +220,10 @@ void CommandProcessor::coreHalted(uint32_t core) {
   for (uint32_t other :
        rectangle(std::get<isa::DispatchPacket>(slot->packet.body)))
     lastHalt &= !cores[other]->running();
-  if (lastHalt)
+  if (lastHalt) {
     snapshot(*slot, false);
+    tracePart(*slot, DispatchPart::Signal);
+  }
   services.noc.send(services.noc.coreNode(core), services.noc.cpNode(),
                     Noc::Class::Response, doneBytes, reply(CoreDone, q, id),
                     Phase::Signal);

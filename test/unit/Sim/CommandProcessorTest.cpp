@@ -44,6 +44,59 @@ TEST(CommandProcessor, WarmDispatchBreakdown) {
   EXPECT_EQ(r.startCycle - r.fetchCycle, 20 + 1 + 1000 + 2 + 1 + 10u);
 }
 
+// The first kernel of a device: everything is missed. From the packet's start
+// to the first instruction, at most 1,000 cycles; and the parts add up.
+TEST(CommandProcessor, ColdDispatchBreakdown) {
+  Machine m;
+  m.device.setTraceObserver(&m);
+  DispatchRecord r = m.run(shortKernel());
+  EXPECT_LE(r.runCycle - r.startCycle, 1000u);
+  std::vector<uint64_t> at;
+  std::vector<uint32_t> parts;
+  for (const TraceEvent &event : m.trace)
+    if (event.kind == TraceEvent::Kind::DispatchStep) {
+      parts.push_back(event.id);
+      at.push_back(event.timeFs / 1'000'000); // 1 GHz.
+    }
+  // Without arguments there is no part for them.
+  ASSERT_EQ(parts, (std::vector<uint32_t>{0, 1, 3, 4, 5}));
+  EXPECT_EQ(at[0], r.startCycle);
+  EXPECT_EQ(at[1] - at[0], 20u);
+  EXPECT_EQ(at[3], r.runCycle);
+  EXPECT_EQ(at[4], r.haltCycle);
+  RecordProperty("kernel record", int(at[2] - at[1]));
+  RecordProperty("load code", int(at[3] - at[2]));
+  // The second time it is that of WarmDispatchBreakdown.
+  DispatchRecord warm = m.run(shortKernel());
+  EXPECT_LT(warm.runCycle - warm.startCycle, r.runCycle - r.startCycle);
+}
+
+// A dispatch that waits for another one: from the last instruction of the first
+// to the first of the second, all on the device.
+TEST(CommandProcessor, WarmDependentDispatch) {
+  Machine m;
+  m.run(shortKernel());
+  DispatchRecord warm = m.run(shortKernel());
+  isa::DispatchPacket first = m.place(shortKernel());
+  isa::DispatchPacket second = first;
+  first.completion = {7, 1};
+  second.wait = {7, 1};
+  second.completion = {7, 2};
+  m.submit(packet(first), false);
+  m.submit(packet(second));
+  m.settle();
+  auto records = m.device.statistics().dispatches;
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(m.semaphore(7), 2u);
+  // The second starts in the cycle in which the first is signalled; then both
+  // are as in WarmDispatchBreakdown.
+  EXPECT_EQ(records[3].startCycle, records[2].endCycle);
+  EXPECT_EQ(records[3].runCycle - records[2].haltCycle,
+            (warm.endCycle - warm.haltCycle) +
+                (warm.runCycle - warm.startCycle));
+  EXPECT_LE(records[3].runCycle - records[2].haltCycle, 150u);
+}
+
 TEST(CommandProcessor, CopyAndFill) {
   Machine m;
   std::vector<uint8_t> data(5000);

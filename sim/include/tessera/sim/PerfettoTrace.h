@@ -79,6 +79,7 @@ private:
 
   void dispatchBegins(const TraceEvent &event);
   void dispatchEnds(const TraceEvent &event);
+  void dispatchSteps(const TraceEvent &event);
   void instructionBegins(const TraceEvent &event);
   void counter(uint64_t track, uint64_t value, uint64_t timeFs);
   void sliceBegins(uint64_t track, std::string_view name, uint64_t timeFs,
@@ -98,7 +99,7 @@ private:
   std::map<uint32_t, CoreTracks> cores;
   std::map<uint32_t, uint64_t> timelines;
   uint64_t processor = 0; ///< Process of the command processor.
-  Lanes dispatchLanes;
+  Lanes dispatchLanes, partLanes;
   uint64_t numTracks = 0, numProcesses = 0, numEvents = 0;
   uint64_t lastNs = 0;
 };

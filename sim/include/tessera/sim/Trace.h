@@ -23,6 +23,8 @@ struct TraceEvent {
   enum class Kind : uint8_t {
     DispatchBegin, ///< value: packet id. core: first core of the rectangle.
     DispatchEnd,
+    /// A dispatch comes to a new part of its way: value: packet id; id: what.
+    DispatchStep,
     InstructionBegin, ///< engine, pc, opcode.
     InstructionEnd,
     Semaphore, ///< A core's semaphore changed: id and its new value.
@@ -38,6 +40,17 @@ struct TraceEvent {
   uint64_t value = 0;
   uint64_t timeFs = 0;
 };
+
+/// The parts of a dispatch, in order (docs/device.md has what each costs).
+enum class DispatchPart : uint8_t {
+  Start,     ///< Its packet starts: waits met, cores taken.
+  Record,    ///< The kernel record is read.
+  Arguments, ///< The arguments are read, if there are any.
+  Load,      ///< A message to the cores, which load the code.
+  Run,       ///< From the first instruction on.
+  Signal,    ///< All halted: messages back, completion.
+};
+const char *dispatchPartName(DispatchPart part);
 
 class TraceObserver {
 public:
