@@ -65,6 +65,23 @@ def Device_TensorAttr : AttrDef<Device_Dialect, "Tensor"> {
 }
 def Device_TensorArrayAttr : TypedArrayAttrBase<Device_TensorAttr, "array of `#device.tensor`">;
 
+def Device_MappingAttr : AttrDef<Device_Dialect, "Mapping"> {
+  let mnemonic = "mapping";
+  let summary = "How a dispatch was mapped, for people and reports";
+  let description = [{
+    `#device.mapping<plan = "m 64/512, k 128; 2 buffers", cycles = 4096>`: the
+    tiles, cores and buffers in words, and the cycles that the cost model expects
+    from the first instruction to the last; the same of the best other plan
+    (`runner_up`, `runner_up_cycles`) if there was one.
+  }];
+  let parameters = (ins
+    StringRefParameter<"">:$plan,
+    "uint64_t":$cycles,
+    OptionalParameter<"::mlir::StringAttr">:$runner_up,
+    DefaultValuedParameter<"uint64_t", "0">:$runner_up_cycles);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 //===-- Operations --------------------------------------------------------===//
 
 class Device_Op<string mnemonic, list<Trait> traits = []>
@@ -146,16 +163,17 @@ def Device_DispatchOp : Device_ProgramOpOf<"dispatch",
   let description = [{
     The kernel's arguments are the addresses of the buffers. `cores` is the
     width and height of the rectangle, which starts at core (0, 0). `nodes`
-    names the model nodes that the kernel computes.
+    names the model nodes that the kernel computes; `mapping` says how.
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$kernel,
     Variadic<Device_BufferType>:$buffers,
     DenseI32ArrayAttr:$cores,
-    StrArrayAttr:$nodes);
+    StrArrayAttr:$nodes,
+    OptionalAttr<Device_MappingAttr>:$mapping);
   let assemblyFormat = [{
-    $kernel `(` $buffers `)` `cores` `=` $cores `nodes` `=` $nodes attr-dict
-    (`:` type($buffers)^)?
+    $kernel `(` $buffers `)` `cores` `=` $cores `nodes` `=` $nodes
+    attr-dict (`:` type($buffers)^)?
   }];
   let hasVerifier = 1;
 }

@@ -112,6 +112,12 @@ Status ObjectBuilder::addDispatch(device::DispatchOp dispatch) {
   for (Attribute node : dispatch.getNodes())
     info.nodes.push_back(cast<StringAttr>(node).str());
   info.packet = object.commands.size() / isa::packetBytes;
+  if (device::MappingAttr mapping = dispatch.getMappingAttr()) {
+    info.mapping = {mapping.getPlan().str(), mapping.getCycles()};
+    if (mapping.getRunnerUp())
+      info.runnerUp = {mapping.getRunnerUp().str(),
+                       mapping.getRunnerUpCycles()};
+  }
   object.dispatches.push_back(std::move(info));
 
   isa::DispatchPacket packet;

@@ -245,6 +245,10 @@ std::vector<uint8_t> encodeDispatches(const Object &object) {
               [&](const std::string &node) { out.writeString(node); });
     out.write(dispatch.packet);
     writeNumbers(out, dispatch.operators);
+    for (const MappingInfo *mapping : {&dispatch.mapping, &dispatch.runnerUp}) {
+      out.writeString(mapping->plan);
+      out.write(mapping->cycles);
+    }
   });
   return out.take();
 }
@@ -257,6 +261,10 @@ Status decodeDispatches(std::span<const uint8_t> bytes, Object &object) {
     readList(in, dispatch.nodes, [&] { return in.readString(); });
     in.read(dispatch.packet);
     readNumbers(in, dispatch.operators);
+    for (MappingInfo *mapping : {&dispatch.mapping, &dispatch.runnerUp}) {
+      mapping->plan = in.readString();
+      in.read(mapping->cycles);
+    }
     return dispatch;
   });
   return in.finish();

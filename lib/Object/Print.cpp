@@ -80,8 +80,12 @@ public:
     line("traffic floor {} bytes of weights, inputs and outputs",
          object.compulsoryBytes);
     for (const DispatchInfo &dispatch : object.dispatches)
-      line("dispatch      packet {}: {} [{}]", dispatch.packet, dispatch.name,
-           fmt::join(dispatch.nodes, ", "));
+      line("dispatch      packet {}: {} [{}]{}", dispatch.packet, dispatch.name,
+           fmt::join(dispatch.nodes, ", "),
+           dispatch.mapping.plan.empty()
+               ? ""
+               : fmt::format(" {}, {} cycles expected", dispatch.mapping.plan,
+                             dispatch.mapping.cycles));
     return std::move(text);
   }
 

@@ -33,11 +33,18 @@ static Json stallsToJson(const sim::EngineTable &engines) {
   return json;
 }
 
+static Json mappingToJson(const MappingInfo &mapping) {
+  if (mapping.plan.empty())
+    return nullptr;
+  return {{"plan", mapping.plan}, {"expected_cycles", mapping.cycles}};
+}
+
 static Json dispatchToJson(const DispatchReport &dispatch) {
   return {{"name", dispatch.name},
           {"ops", dispatch.ops},
           {"runs", dispatch.runs},
           {"cycles", dispatch.cycles},
+          {"kernel_cycles", dispatch.kernelCycles},
           {"bound_cycles", dispatch.boundCycles},
           {"memory_cycles", dispatch.memoryCycles},
           {"limiter", limiterName(dispatch.limiter)},
@@ -45,6 +52,8 @@ static Json dispatchToJson(const DispatchReport &dispatch) {
           {"macs", dispatch.macs},
           {"vector_ops", dispatch.vectorOps},
           {"dram_bytes", dispatch.dramBytesRead + dispatch.dramBytesWritten},
+          {"mapping", mappingToJson(dispatch.mapping)},
+          {"runner_up", mappingToJson(dispatch.runnerUp)},
           {"stalls", stallsToJson(dispatch.engines)}};
 }
 

@@ -69,6 +69,8 @@ makeDispatches(const RunFacts &facts) {
     DispatchReport report;
     report.name = info.name;
     report.ops = info.nodes;
+    report.mapping = info.mapping;
+    report.runnerUp = info.runnerUp;
     std::vector<OperatorRecord> operators;
     for (uint32_t index : info.operators)
       operators.push_back(facts.object.workload[index]);
@@ -77,6 +79,7 @@ makeDispatches(const RunFacts &facts) {
         continue;
       ++report.runs;
       report.cycles += record.cycles();
+      report.kernelCycles += record.haltCycle - record.runCycle;
       report.dramBytesRead += record.dramBytesRead;
       report.dramBytesWritten += record.dramBytesWritten;
       for (size_t engine = 0; engine < sim::numEngines; ++engine)

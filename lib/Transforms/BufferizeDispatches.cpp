@@ -263,7 +263,9 @@ private:
     device::DispatchOp::create(builder, op.getLoc(),
                                FlatSymbolRefAttr::get(kernel), operands,
                                builder.getDenseI32ArrayAttr({1, 1}),
-                               nodes ? nodes : builder.getArrayAttr({}));
+                               nodes ? nodes : builder.getArrayAttr({}),
+                               dispatch->getAttrOfType<device::MappingAttr>(
+                                   mappingAttrName));
     return success();
   }
 

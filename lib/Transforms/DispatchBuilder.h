@@ -20,6 +20,8 @@ namespace tessera {
 
 /// The attribute of a dispatch with the model nodes that it covers.
 inline constexpr llvm::StringLiteral nodesAttrName = "nodes";
+/// How the tiling pass mapped it: a device::MappingAttr.
+inline constexpr llvm::StringLiteral mappingAttrName = "mapping";
 
 /// Moves `ops` (of one block, in order; the last one is the root, whose results
 /// become the dispatch's) into a new dispatch before the root and erases them.

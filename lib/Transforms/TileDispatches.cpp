@@ -8,6 +8,7 @@
 #include "DispatchBuilder.h"
 #include "LinalgStructure.h"
 #include "TileProblem.h"
+#include "dialects/Device/DeviceDialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,6 +38,7 @@ static constexpr llvm::StringLiteral reducerAttrName = "tile.reducer";
 struct PlannedNest {
   TileNest nest;
   TilePlan plan;
+  std::optional<TilePlan> runnerUp;
 };
 
 /// An insertion becomes a copy into a slice, which can be tiled.
@@ -85,11 +87,11 @@ static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
   std::vector<PlannedNest> result;
   for (linalg::LinalgOp root : roots) {
     TileNest nest = buildTileNest(root, name);
-    Result<TilePlan> plan = planTiles(nest.problem, target);
-    if (!plan.ok())
-      return plan.status();
-    TESSERA_RETURN_IF_ERROR(verifyPlan(nest.problem, *plan, target));
-    result.push_back({std::move(nest), *plan});
+    TESSERA_ASSIGN_OR_RETURN(TileChoice choice,
+                             chooseTiles(nest.problem, target));
+    TESSERA_RETURN_IF_ERROR(verifyPlan(nest.problem, choice.best, target));
+    result.push_back(
+        {std::move(nest), std::move(choice.best), std::move(choice.runnerUp)});
   }
   return result;
 }
@@ -442,6 +444,7 @@ struct TileDispatchesPass
       depth = std::min(depth, planned.plan.depth);
     }
     dispatch->setAttr("depth", rewriter.getI64IntegerAttr(depth));
+    dispatch->setAttr(mappingAttrName, describe(rewriter, plan));
     if (plan.size() == 1)
       dispatch->setAttr("cores",
                         rewriter.getDenseI64ArrayAttr(coreGrid(plan.front())));
@@ -449,6 +452,30 @@ struct TileDispatchesPass
       if (failed(tileNest(rewriter, planned, roots, body)))
         return failure();
     return success();
+  }
+
+  /// What was chosen for all nests, one after the other, and what would have
+  /// been the next best.
+  static device::MappingAttr describe(Builder &builder,
+                                      ArrayRef<PlannedNest> plan) {
+    std::string chosen, other;
+    double cycles = 0, otherCycles = 0;
+    bool hasOther = false;
+    for (const PlannedNest &planned : plan) {
+      const TilePlan &second =
+          planned.runnerUp ? *planned.runnerUp : planned.plan;
+      hasOther |= planned.runnerUp.has_value();
+      StringRef separator = chosen.empty() ? "" : " | ";
+      chosen +=
+          separator.str() + describePlan(planned.nest.problem, planned.plan);
+      other += separator.str() + describePlan(planned.nest.problem, second);
+      cycles += planned.plan.cycles;
+      otherCycles += second.cycles;
+    }
+    return device::MappingAttr::get(
+        builder.getContext(), chosen, uint64_t(std::llround(cycles)),
+        hasOther ? builder.getStringAttr(other) : StringAttr(),
+        hasOther ? uint64_t(std::llround(otherCycles)) : 0);
   }
 
   /// A padded tile that a loop does not change is made before the loop.

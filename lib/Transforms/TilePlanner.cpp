@@ -400,23 +400,37 @@ private:
 
 } // namespace
 
+static TileChoice choose(std::vector<TilePlan> plans) {
+  std::stable_sort(
+      plans.begin(), plans.end(),
+      [](const TilePlan &a, const TilePlan &b) { return a.cycles < b.cycles; });
+  TileChoice choice{plans.front(), std::nullopt};
+  for (const TilePlan &plan : plans)
+    if (!choice.runnerUp && !plan.isSameAs(choice.best))
+      choice.runnerUp = plan;
+  return choice;
+}
+
 Result<TilePlan> tessera::planTiles(const TileProblem &problem,
                                     const TargetModel &target) {
+  TESSERA_ASSIGN_OR_RETURN(TileChoice choice, chooseTiles(problem, target));
+  return std::move(choice.best);
+}
+
+Result<TileChoice> tessera::chooseTiles(const TileProblem &problem,
+                                        const TargetModel &target) {
   TESSERA_RETURN_IF_ERROR(problem.check());
   TileCost cost(problem, target);
   std::vector<TilePlan> plans = Search(problem, target, cost, 2, 4).run();
-  auto faster = [](const TilePlan &a, const TilePlan &b) {
-    return a.cycles < b.cycles;
-  };
   if (plans.empty())
     plans = Search(problem, target, cost, 1, 1).run();
   if (!plans.empty())
-    return *std::min_element(plans.begin(), plans.end(), faster);
+    return choose(std::move(plans));
   TilePlan smallest;
   for (unsigned depth : {2u, 1u}) {
     smallest = Search(problem, target, cost, depth, depth).smallest();
     if (cost.fits(smallest))
-      return smallest;
+      return TileChoice{smallest, std::nullopt};
   }
   return Status(
       StatusCode::ResourceExhausted,
@@ -424,6 +438,54 @@ Result<TilePlan> tessera::planTiles(const TileProblem &problem,
                   "the core has {} and {}",
                   problem.name, smallest.spmBytes, smallest.accBytes,
                   target.spmBytes(), target.accBytes()));
+}
+
+/// What people call the loops: m, n, k of the contraction, numbered if there
+/// are several of a kind; others by their number.
+static std::vector<std::string> loopNames(const TileProblem &problem) {
+  std::vector<std::string> names;
+  for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+    names.push_back(fmt::format("d{}", dim));
+  for (const TileProblem::Work &work : problem.work) {
+    if (!work.matrix)
+      continue;
+    auto name = [&](const std::vector<unsigned> &dims, const char *letter) {
+      unsigned count = 0;
+      bool several = std::count_if(dims.begin(), dims.end(), [&](unsigned dim) {
+                       return problem.dims[dim].extent > 1;
+                     }) > 1;
+      for (unsigned dim : dims)
+        if (problem.dims[dim].extent > 1)
+          names[dim] = several ? fmt::format("{}{}", letter, count++) : letter;
+    };
+    name(work.m, "m");
+    name(work.n, "n");
+    name(work.k, "k");
+    break;
+  }
+  return names;
+}
+
+std::string tessera::describePlan(const TileProblem &problem,
+                                  const TilePlan &plan) {
+  std::vector<std::string> names = loopNames(problem), tiles, cores;
+  for (unsigned dim : plan.order) {
+    int64_t extent = problem.dims[dim].extent;
+    if (extent == 1)
+      continue;
+    bool tiled = plan.isTiled(problem, dim);
+    tiles.push_back(
+        tiled ? fmt::format("{} {}/{}", names[dim], plan.tiles[dim], extent)
+              : fmt::format("{} {}", names[dim], extent));
+    if (plan.grid[dim] > 1)
+      cores.push_back(fmt::format("{} along {}", plan.grid[dim], names[dim]));
+  }
+  // The loops, from the outermost one to the innermost one.
+  std::string text = fmt::format("{}", fmt::join(tiles, ", "));
+  if (!cores.empty())
+    text += fmt::format("; cores {}", fmt::join(cores, ", "));
+  return text +
+         fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
 }
 
 Status tessera::verifyPlan(const TileProblem &problem, const TilePlan &plan,

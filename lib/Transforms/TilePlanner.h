@@ -17,6 +17,7 @@
 #include "TargetModel.h"
 #include "tessera/Support/Status.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,15 +95,33 @@ struct TilePlan {
   uint64_t spmBytes = 0, accBytes = 0;
   double cycles = 0; ///< Estimate.
 
+  bool isSameAs(const TilePlan &other) const {
+    return tiles == other.tiles && grid == other.grid && order == other.order &&
+           depth == other.depth;
+  }
   bool isTiled(const TileProblem &problem, unsigned dim) const {
     return tiles[dim] != problem.dims[dim].extent;
   }
 };
 
+/// The best plan, and the best one of those that differ from it.
+struct TileChoice {
+  TilePlan best;
+  std::optional<TilePlan> runnerUp; ///< Never faster than `best`.
+};
+
 /// ResourceExhausted if not even the smallest tiles fit, with the bytes needed
 /// and available.
+Result<TileChoice> chooseTiles(const TileProblem &problem,
+                               const TargetModel &target);
+/// The best plan alone.
 Result<TilePlan> planTiles(const TileProblem &problem,
                            const TargetModel &target);
+
+/// A plan in words: for each loop, from the outermost one to the innermost one,
+/// its tile and extent (of a contraction: m, n, k), the cores that share loops,
+/// and the copies of buffers.
+std::string describePlan(const TileProblem &problem, const TilePlan &plan);
 
 /// Recomputes what the plan needs and checks that it is legal.
 Status verifyPlan(const TileProblem &problem, const TilePlan &plan,

@@ -110,7 +110,6 @@ class CommandLine(unittest.TestCase):
             "run add.onnx --precision=bf16",
             "run add.onnx --reassociate",
             "run add.onnx --autotune=4",
-            "compile add.onnx -o x --explain",
             "run add.onnx --explore=10",
         )])
 

@@ -9,6 +9,7 @@
 #include "CompileFlags.h"
 #include "FileOutput.h"
 #include "ObjectFile.h"
+#include "tessera/Report/Mapping.h"
 #include <fmt/format.h>
 
 namespace tessera::tool {
@@ -29,6 +30,10 @@ int CompileCommand::run() const {
     return fail(options.status());
   options->emit = emit;
   options->dumpAfter = dumpAfter;
+  if (flags.explain && emit != EmitLevel::Object)
+    return fail(Status(StatusCode::InvalidArgument,
+                       "--explain tells of objects; accepted with "
+                       "--emit=object alone"));
   if (Status possible = checkFileCanBe(output); !possible.ok())
     return fail(possible);
   Result<bool> isObject = isObjectFile(model);
@@ -49,6 +54,13 @@ int CompileCommand::run() const {
     return fail(written);
   if (!dumpAfter.empty())
     fmt::print("{}", compiled->dumpText);
+  if (flags.explain) {
+    Result<std::string> text = report::explainMapping(
+        compiled->object, options->architecture, nullptr);
+    if (!text)
+      return fail(text.status());
+    fmt::print("{}", *text);
+  }
   if (flags.timing)
     fmt::print(stderr, "{}", compiled->timingText);
   return exitGood;

@@ -49,7 +49,9 @@ void CompileFlags::addTo(CLI::App &command) {
       .add_option("--precision", precision, "Format of f32 contractions: f32")
       ->check(CLI::Validator(checkPrecision, ""));
   command.add_flag("--timing", timing, "Time of each compiler pass, on stderr");
-  for (const char *name : {"--reassociate", "--autotune", "--explain"})
+  command.add_flag("--explain", explain,
+                   "How each dispatch was mapped and what was expected of it");
+  for (const char *name : {"--reassociate", "--autotune"})
     addUnavailableOption(command, name);
 }
 

@@ -19,12 +19,12 @@ struct CompileFlags {
   std::string arch; ///< Empty: not given.
   std::vector<std::string> dims;
   std::string precision = "f32";
-  bool timing = false;
+  bool timing = false, explain = false;
 
   /// What is wrong with a `--dim`; empty: nothing.
   static std::string checkDim(const std::string &text);
-  /// Adds `--arch`, `--dim`, `--precision`, `--timing` and refuses the compile
-  /// options that are not available yet.
+  /// Adds `--arch`, `--dim`, `--precision`, `--timing`, `--explain` and refuses
+  /// the compile options that are not available yet.
   void addTo(CLI::App &command);
   /// Options for compileModel(); loads the architecture.
   Result<CompileOptions> options() const;

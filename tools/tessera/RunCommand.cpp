@@ -16,6 +16,7 @@
 #include "TensorFiles.h"
 #include "TraceFile.h"
 #include "Verification.h"
+#include "tessera/Report/Mapping.h"
 #include "tessera/Report/Page.h"
 #include <fmt/format.h>
 #include <unistd.h>
@@ -307,6 +308,12 @@ Status RunCommand::runProgram(Program &program) {
   report::SummaryOptions summary;
   summary.color = isatty(STDOUT_FILENO);
   fmt::print("{}", report::formatSummary(report, summary));
+  if (compile.explain) {
+    TESSERA_ASSIGN_OR_RETURN(
+        std::string mapping,
+        report::explainMapping(object, program.arch, &report));
+    fmt::print("\n{}", mapping);
+  }
   if (verifies())
     fmt::print("\nThe reference is the imported model, lowered by other passes "
                "and run "

@@ -36,7 +36,7 @@
 namespace tessera {
 
 /// Versions of what an object depends on; a loader refuses other values.
-inline constexpr uint32_t objectVersion = 1;
+inline constexpr uint32_t objectVersion = 2;
 inline constexpr uint32_t isaVersion = 1;
 
 /// An input or output of the entry point: row-major, densely packed.
@@ -84,12 +84,22 @@ struct Relocation {
   bool operator==(const Relocation &) const = default;
 };
 
+/// How the compiler mapped a dispatch, in words, and the cycles that its cost
+/// model expects from the first instruction to the last; without words nothing
+/// is known.
+struct MappingInfo {
+  std::string plan;
+  uint64_t cycles = 0;
+  bool operator==(const MappingInfo &) const = default;
+};
+
 /// What a packet of the command stream computes; for reports only.
 struct DispatchInfo {
   std::string name;
   std::vector<std::string> nodes;  ///< Model nodes that it covers.
   uint32_t packet = 0;             ///< Index in the command stream.
   std::vector<uint32_t> operators; ///< Indices in Object::workload.
+  MappingInfo mapping, runnerUp;   ///< Chosen, and the best other one.
   bool operator==(const DispatchInfo &) const = default;
 };
 

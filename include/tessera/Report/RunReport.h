@@ -69,12 +69,16 @@ struct DispatchReport {
   std::vector<std::string> ops; ///< Model nodes.
   uint64_t runs = 0;
   uint64_t cycles = 0; ///< From start to completion signal, all runs.
+  /// From the first instruction to the last halt, all runs.
+  uint64_t kernelCycles = 0;
   uint64_t boundCycles =
       0; ///< Floor of its operators without memory, all runs.
   uint64_t memoryCycles = 0; ///< Its traffic at the DRAM's ceiling.
   /// Of its bound, or Dram if its traffic at the ceiling takes longer.
   Limiter limiter = Limiter::None;
   double matrixUtilization = 0;
+  /// What the compiler chose and expected, of one run; docs/report.md.
+  MappingInfo mapping, runnerUp;
   uint64_t macs = 0;      ///< Useful ones.
   uint64_t vectorOps = 0; ///< Of operators that only the vector engines do.
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;

@@ -71,7 +71,7 @@ TEST(Object, OtherVersionsAreAPreconditionThatFailed) {
   file[offsetof(Elf64_Ehdr, e_flags)] = 2;
   Status status = readObject(file, "x.tsr").status();
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("object version 2; accepted: 1"));
+  EXPECT_THAT(status.message(), HasSubstr("object version 3; accepted: 2"));
 }
 
 TEST(Object, CompatibilityComparesTheIsaHash) {
