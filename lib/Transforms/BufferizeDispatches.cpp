@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DispatchBuilder.h"
+#include "EqualDispatches.h"
 #include "dialects/Device/DeviceDialect.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -258,15 +259,31 @@ private:
       operands.push_back(buffer);
       buffers[dispatch.getResult(index)] = buffer;
     }
-    func::FuncOp kernel = outline(dispatch, symbols);
+    func::FuncOp kernel = kernelOf(dispatch);
     auto nodes = dispatch->getAttrOfType<ArrayAttr>(nodesAttrName);
-    device::DispatchOp::create(builder, op.getLoc(),
-                               FlatSymbolRefAttr::get(kernel), operands,
-                               builder.getDenseI32ArrayAttr({1, 1}),
-                               nodes ? nodes : builder.getArrayAttr({}),
-                               dispatch->getAttrOfType<device::MappingAttr>(
-                                   mappingAttrName));
+    device::DispatchOp::create(
+        builder, op.getLoc(), FlatSymbolRefAttr::get(kernel), operands,
+        builder.getDenseI32ArrayAttr({1, 1}),
+        nodes ? nodes : builder.getArrayAttr({}),
+        dispatch->getAttrOfType<device::MappingAttr>(mappingAttrName));
     return success();
+  }
+
+  /// The function of a dispatch; those that share a kernel share it, made of
+  /// the one that has its tiles.
+  func::FuncOp kernelOf(graph::DispatchOp dispatch) {
+    auto number = dispatch->getAttrOfType<IntegerAttr>(kernelAttrName);
+    if (!number)
+      return outline(dispatch, symbols);
+    func::FuncOp &kernel = kernels[number.getInt()];
+    for (auto other : entry.getOps<graph::DispatchOp>()) {
+      if (kernel)
+        break;
+      if (other->getAttr(kernelAttrName) == number &&
+          !other->hasAttr(untiledAttrName))
+        kernel = outline(other, symbols);
+    }
+    return kernel;
   }
 
   Value allocate(Location loc, Type type) {
@@ -293,6 +310,7 @@ private:
   OpBuilder builder;
   llvm::DenseMap<Value, Value> buffers;
   llvm::DenseMap<Operation *, Value> allocations;
+  llvm::DenseMap<int64_t, func::FuncOp> kernels; ///< By number.
 };
 
 struct BufferizeDispatchesPass

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DispatchBuilder.h"
+#include "EqualDispatches.h"
 #include "LinalgStructure.h"
 #include "TileProblem.h"
 #include "dialects/Device/DeviceDialect.h"
@@ -412,26 +413,55 @@ struct TileDispatchesPass
     IRRewriter rewriter(&getContext());
     auto dispatches = llvm::to_vector(function.getOps<graph::DispatchOp>());
     bool good = true;
-    for (size_t i = 0; i < dispatches.size(); ++i) {
-      graph::DispatchOp dispatch = dispatches[i];
-      expandInsertions(rewriter, dispatch);
-      Result<std::vector<PlannedNest>> plan =
-          planDispatch(dispatch, *architecture);
-      if (!plan.ok()) {
-        Location loc = dispatch.getLoc();
-        SmallVector<graph::DispatchOp> parts = takeApart(rewriter, dispatch);
-        if (parts.empty()) {
-          emitError(loc) << plan.status().message();
-          good = false;
-        }
-        llvm::append_range(dispatches, parts);
-        continue;
+    int64_t kernel = 0;
+    // What is taken apart comes back as parts.
+    while (!dispatches.empty()) {
+      for (graph::DispatchOp dispatch : dispatches)
+        expandInsertions(rewriter, dispatch);
+      SmallVector<graph::DispatchOp> parts;
+      for (const auto &group : groupEqualDispatches(dispatches)) {
+        Result<std::vector<PlannedNest>> plan =
+            planDispatch(group.front(), *architecture);
+        good &=
+            plan.ok()
+                ? succeeded(tile(rewriter, group, *plan, kernel++))
+                : succeeded(takeApart(rewriter, group, plan.status(), parts));
       }
-      if (failed(tile(rewriter, dispatch, *plan)))
-        good = false;
+      dispatches = std::move(parts);
     }
     if (!good || failed(cleanUp()))
       return signalPassFailure();
+  }
+
+  static LogicalResult takeApart(RewriterBase &rewriter,
+                                 ArrayRef<graph::DispatchOp> group,
+                                 const Status &status,
+                                 SmallVector<graph::DispatchOp> &parts) {
+    LogicalResult result = success();
+    for (graph::DispatchOp dispatch : group) {
+      Location loc = dispatch.getLoc();
+      SmallVector<graph::DispatchOp> smaller = ::takeApart(rewriter, dispatch);
+      if (smaller.empty())
+        result = emitError(loc) << status.message();
+      llvm::append_range(parts, smaller);
+    }
+    return result;
+  }
+
+  /// Tiles the first dispatch of a group, and tells all of them the kernel that
+  /// it becomes.
+  static LogicalResult tile(RewriterBase &rewriter,
+                            ArrayRef<graph::DispatchOp> group,
+                            const std::vector<PlannedNest> &plan,
+                            int64_t kernel) {
+    device::MappingAttr mapping = describe(rewriter, plan);
+    for (graph::DispatchOp dispatch : group) {
+      dispatch->setAttr(mappingAttrName, mapping);
+      dispatch->setAttr(kernelAttrName, rewriter.getI64IntegerAttr(kernel));
+      if (dispatch != group.front())
+        dispatch->setAttr(untiledAttrName, rewriter.getUnitAttr());
+    }
+    return tile(rewriter, group.front(), plan);
   }
 
   static LogicalResult tile(RewriterBase &rewriter, graph::DispatchOp dispatch,
@@ -444,7 +474,6 @@ struct TileDispatchesPass
       depth = std::min(depth, planned.plan.depth);
     }
     dispatch->setAttr("depth", rewriter.getI64IntegerAttr(depth));
-    dispatch->setAttr(mappingAttrName, describe(rewriter, plan));
     if (plan.size() == 1)
       dispatch->setAttr("cores",
                         rewriter.getDenseI64ArrayAttr(coreGrid(plan.front())));

@@ -19,7 +19,7 @@ namespace tessera::sim {
 namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
-static constexpr uint64_t snapshotMagic = 0x0650'414e'5352'5354;
+static constexpr uint64_t snapshotMagic = 0x0750'414e'5352'5354;
 static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1)
                                                          << 32; // "TSR", ISA 1
 

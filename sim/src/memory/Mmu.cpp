@@ -114,6 +114,7 @@ bool Mmu::request(const VirtualRequest &r) {
   };
   if (auto it = std::find_if(active.begin(), active.end(), samePage);
       it != active.end()) {
+    it->ahead = false;
     p.walk = it->id;
   } else if (auto w = std::find_if(waiting.begin(), waiting.end(), samePage);
              w != waiting.end()) {
@@ -187,8 +188,19 @@ void Mmu::entryRead(uint64_t id) {
       break;
     }
   }
+  Walk done = *walk;
   active.erase(walk);
+  if (done.ahead && fault == FaultCause::None)
+    insert(secondLevel, arch.tlb.l2Entries, done.root, mapping);
   finish(id, mapping, fault);
+  // Walks that wait for a walker are over if this one has brought their page.
+  if (fault == FaultCause::None)
+    std::erase_if(waiting, [&](const Walk &w) {
+      if (w.root != done.root || !mapping.covers(w.address))
+        return false;
+      finish(w.id, mapping, fault);
+      return true;
+    });
   if (!waiting.empty()) {
     active.push_back(waiting.front());
     waiting.pop_front();
@@ -196,10 +208,33 @@ void Mmu::entryRead(uint64_t id) {
   }
 }
 
+/// Who asks for a page for the first time is likely to ask for the one after
+/// it: its walk begins if more than one walker is idle.
+void Mmu::walkAhead(uint64_t root, const PageMapping &mapping) {
+  if (active.size() + 2 > arch.tlb.walkers)
+    return;
+  uint64_t next = (mapping.page + 1) << mapping.shift;
+  auto isThere = [&](const Entry &entry) {
+    return entry.root == root && entry.mapping.covers(next);
+  };
+  auto isWalked = [&](const Walk &walk) {
+    return walk.root == root && walk.address >> 16 == next >> 16;
+  };
+  if (next >> isa::virtualAddressBits ||
+      std::any_of(secondLevel.begin(), secondLevel.end(), isThere) ||
+      std::any_of(active.begin(), active.end(), isWalked))
+    return;
+  active.push_back(
+      {nextId++, root, next, root, isa::pageTableLevels - 1, true});
+  ++walks;
+  readEntry(active.back());
+}
+
 void Mmu::answer(const Pending &p, FaultCause fault) {
   if (fault == FaultCause::None) {
     insert(firstLevel[p.request.client], arch.tlb.l1Entries, p.request.root,
            p.mapping);
+    walkAhead(p.request.root, p.mapping);
     issue(p.request, p.mapping);
   } else {
     reject(p.request, fault);

@@ -85,8 +85,9 @@ private:
   struct Walk {
     uint64_t id = 0, root = 0, address = 0, table = 0;
     uint8_t level = 0;
+    bool ahead = false; ///< Nobody has asked for it yet.
     template <typename A> void serialize(A &ar) {
-      fields(ar, id, root, address, table, level);
+      fields(ar, id, root, address, table, level, ahead);
       if constexpr (A::loading)
         if (level >= isa::pageTableLevels)
           ar.fail();
@@ -102,6 +103,7 @@ private:
   void readEntry(const Walk &walk);
   void entryRead(uint64_t id);
   void finish(uint64_t walk, const PageMapping &mapping, FaultCause fault);
+  void walkAhead(uint64_t root, const PageMapping &mapping);
   void answer(const Pending &pending, FaultCause fault);
 
   const Architecture &arch;
