@@ -78,8 +78,8 @@ static func::FuncOp outline(graph::DispatchOp dispatch, SymbolTable &symbols) {
                                        FunctionType::get(context, types, {}));
   function.setPrivate();
   function->setAttr("tile.dispatch", UnitAttr::get(context));
-  for (StringRef name :
-       {nodesAttrName, StringLiteral("depth"), StringLiteral("cores")})
+  for (StringRef name : {nodesAttrName, StringLiteral("depth"),
+                         StringLiteral("acc_depth"), StringLiteral("cores")})
     if (Attribute attribute = dispatch->getAttr(name))
       function->setAttr(name, attribute);
   symbols.insert(function);

@@ -88,7 +88,9 @@ public:
   explicit KernelBuilder(func::FuncOp function)
       : function(function), builder(function.getContext()) {
     if (auto attribute = function->getAttrOfType<IntegerAttr>("depth"))
-      depth = attribute.getInt();
+      depth = accDepth = attribute.getInt();
+    if (auto attribute = function->getAttrOfType<IntegerAttr>("acc_depth"))
+      accDepth = attribute.getInt();
   }
 
   LogicalResult build() {
@@ -150,14 +152,16 @@ private:
     return success();
   }
 
-  int64_t depthAt(Operation *op) {
-    return op->getParentOfType<scf::ForOp>() ? depth : 1;
+  int64_t depthAt(Operation *op, MemRefType type) {
+    if (!op->getParentOfType<scf::ForOp>())
+      return 1;
+    return tile::getSpace(type) == Space::Acc ? accDepth : depth;
   }
 
   tile::AllocOp allocate(Location loc, MemRefType type, Operation *before) {
     builder.setInsertionPoint(before);
-    return tile::AllocOp::create(builder, loc, type,
-                                 builder.getI64IntegerAttr(depthAt(before)));
+    return tile::AllocOp::create(
+        builder, loc, type, builder.getI64IntegerAttr(depthAt(before, type)));
   }
 
   /// memref.alloc to tile.alloc, with its views.
@@ -474,7 +478,7 @@ private:
 
   func::FuncOp function;
   OpBuilder builder;
-  int64_t depth = 2;
+  int64_t depth = 2, accDepth = 2;
   SmallVector<Operation *> steps; ///< In program order.
   llvm::SetVector<Value> accumulators;
   llvm::DenseMap<Value, Value> locals;

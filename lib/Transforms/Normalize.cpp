@@ -8,6 +8,7 @@
 #include "IntegerContractions.h"
 #include "LinalgStructure.h"
 #include "SplitInputs.h"
+#include "UnitDims.h"
 #include "WidenedFloats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -306,7 +307,8 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
-    if (failed(generalize()) || failed(fuseAndFold()) || failed(verifyForms()))
+    if (failed(generalize()) || failed(dropUnitDims(getOperation())) ||
+        failed(fuseAndFold()) || failed(verifyForms()))
       signalPassFailure();
   }
 

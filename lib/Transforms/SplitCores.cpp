@@ -119,12 +119,17 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
     llvm::StringMap<SmallVector<int32_t>> shapes;
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       SmallVector<scf::ForOp> loops = findSharedLoops(kernel);
+      int64_t planned = 1;
+      if (auto attribute = kernel->getAttrOfType<DenseI64ArrayAttr>("cores"))
+        for (int64_t cores : attribute.asArrayRef())
+          planned *= cores;
       SmallVector<int64_t> grid =
           chooseGrid(kernel, loops, architecture->cores);
       kernel->removeAttr("cores");
       int64_t count = 1;
       for (int64_t cores : grid)
         count *= cores;
+      dropIdleCopies(kernel, loops, grid, count >= planned);
       auto shape = findRectangle(count, architecture->cores);
       if (count <= 1 || !shape)
         continue;
@@ -153,6 +158,26 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
       grid[0] = width * std::min<uint64_t>(cores.meshY, trips / width);
     }
     return grid;
+  }
+
+  /// A buffer that each core fills only once needs no second copy. If fewer
+  /// cores share the loops than planned, there may be no room for any.
+  static void dropIdleCopies(tile::KernelOp kernel, ArrayRef<scf::ForOp> loops,
+                             ArrayRef<int64_t> grid, bool asPlanned) {
+    auto runsOnce = [&](scf::ForOp loop) {
+      if (!loop.getStaticTripCount())
+        return false;
+      auto shared = llvm::find(loops, loop);
+      uint64_t cores = shared == loops.end() ? 1 : grid[shared - loops.begin()];
+      return tripCount(loop) <= cores;
+    };
+    kernel.walk([&](tile::AllocOp alloc) {
+      for (auto loop = alloc->getParentOfType<scf::ForOp>(); loop && asPlanned;
+           loop = loop->getParentOfType<scf::ForOp>())
+        if (!runsOnce(loop))
+          return;
+      alloc.setDepth(1);
+    });
   }
 
   static uint64_t tripCount(scf::ForOp loop) {

@@ -19,7 +19,8 @@ namespace tessera {
 /// Estimates are in core cycles, from the timing rules of docs/isa.md.
 class TargetModel {
 public:
-  /// A kernel of several loop nests gives each one `shares`-th of the memories.
+  /// A kernel of several loop nests gives each one `shares`-th of the memories,
+  /// and runs on one core.
   explicit TargetModel(const Architecture &arch, unsigned shares = 1)
       : arch(arch), shares(shares) {}
 
@@ -27,7 +28,7 @@ public:
   uint64_t accBytes() const { return arch.acc.bytes / shares; }
   /// Whether some rectangle of the mesh has that many cores.
   bool isRectangle(uint32_t count) const;
-  uint32_t cores() const { return arch.cores.count; }
+  uint32_t cores() const { return shares > 1 ? 1 : arch.cores.count; }
   /// Hardware loops nest this deep.
   unsigned maxLoops() const;
   /// What a local buffer of `bytes` takes: buffers start on bank boundaries.
@@ -55,6 +56,8 @@ public:
   double transferCycles(const Transfer &transfer, unsigned sharers) const;
   /// From a load's issue to its first data.
   double transferLatency() const { return 100; }
+  /// From the end of a dispatch to the first instruction of one that needs it.
+  double dispatchOverhead() const { return 300; }
   /// Issue and synchronization of the instructions of one tile.
   double tileOverhead() const { return 24; }
 

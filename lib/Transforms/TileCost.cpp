@@ -45,14 +45,13 @@ bool TileCost::describes(const TilePlan &plan) const {
         count += plan.tiles[dim] > 1;
     return count;
   };
-  return std::all_of(
-      problem.work.begin(), problem.work.end(),
-      [&](const TileProblem::Work &work) {
-        return rank({&work.m, &work.k}) <= isa::maxRank &&
-               rank({&work.k, &work.n}) <= isa::maxRank &&
-               rank({&work.m, &work.n}) <= isa::maxRank &&
-               rank({&work.points}) <= isa::maxRank;
-      });
+  return std::all_of(problem.work.begin(), problem.work.end(),
+                     [&](const TileProblem::Work &work) {
+                       return rank({&work.m, &work.k}) <= isa::maxRank &&
+                              rank({&work.k, &work.n}) <= isa::maxRank &&
+                              rank({&work.m, &work.n}) <= isa::maxRank &&
+                              rank({&work.points}) <= isa::maxRank;
+                     });
 }
 
 bool TileCost::nests(const TilePlan &plan) const {
@@ -119,27 +118,32 @@ std::vector<TilePlan> TileCost::parts(const TilePlan &plan,
   return result;
 }
 
-/// Whether the buffer is another one from tile to tile: a loaded one if what it
-/// holds changes, any other one if there is a loop outside.
-bool TileCost::changes(const TilePlan &plan, size_t buffer) const {
+/// Copies of the buffer: one if a core fills it only once.
+unsigned TileCost::slots(const TilePlan &plan, size_t buffer) const {
   bool isLoaded = problem.buffers[buffer].traffic == Traffic::Load;
-  for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
-    if (plan.isTiled(problem, dim) &&
-        (isLoaded ? dependsOn(buffer, dim) : !problem.dims[dim].reduction))
-      return true;
-  return false;
+  double fills = 1;
+  if (isLoaded)
+    fills = moves(plan, buffer);
+  else
+    for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+      if (!problem.dims[dim].reduction)
+        fills *= double(tripsOfCore(plan, dim));
+  if (fills <= 1)
+    return 1;
+  return problem.buffers[buffer].memory == Memory::Acc ? plan.accDepth
+                                                       : plan.depth;
 }
 
 void TileCost::countBytes(TilePlan &plan) const {
   plan.spmBytes = plan.accBytes = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const TileProblem::Buffer &buffer = problem.buffers[i];
-    uint64_t slots = changes(plan, i) ? plan.depth : 1, bytes = 0;
+    uint64_t copies = slots(plan, i), bytes = 0;
     auto add = [&](const TilePlan &part) {
       uint64_t size = buffer.elementBytes;
       for (const TileProblem::Extent &extent : buffer.extents)
         size *= uint64_t(tileExtent(part, extent));
-      bytes += target.allocatedBytes(size) * slots;
+      bytes += target.allocatedBytes(size) * copies;
     };
     if (hasParts(plan, i))
       for (const TilePlan &part : parts(plan, i))
@@ -178,8 +182,15 @@ double TileCost::transfer(const TilePlan &plan, size_t buffer,
   for (size_t i = extents.size(); i-- > 0;) {
     uint64_t size = uint64_t(tileExtent(plan, extents[i]));
     if (contiguous)
-      for (const auto &term : extents[i].terms)
-        beside *= uint64_t(plan.grid[term.dim]);
+      for (const auto &term : extents[i].terms) {
+        uint64_t cores =
+            uint64_t(std::min(plan.grid[term.dim], trips(plan, term.dim)));
+        // The last tile lies over a part of the one before; if rows start at
+        // the same memory channels, those there serve two cores.
+        if (problem.dims[term.dim].extent % plan.tiles[term.dim] != 0)
+          cores = (cores + 1) / 2;
+        beside *= cores;
+      }
     (contiguous ? run : rows) *= size;
     if (!contiguous && stride == 0 && size > 1)
       stride = inner;
@@ -241,11 +252,20 @@ double TileCost::cycles(const TilePlan &plan) const {
   // when it was filled, after the latency, and used.
   double turn = latency + load / allTiles + (matrix + vector) / allTiles;
   double outputTurn = (matrix + vector + store) / outputTiles + latency;
+  // An accumulator comes back to the matrix engine when it was read.
+  bool isAccStored = false;
+  for (const TileProblem::Buffer &buffer : problem.buffers)
+    isAccStored |=
+        buffer.memory == Memory::Acc && buffer.traffic == Traffic::Store;
+  double accTurn = (matrix + (isAccStored ? store : vector)) / outputTiles +
+                   (isAccStored ? latency : 0) + lastMatrix -
+                   (matrix > 0 ? matrix / allTiles : 0);
   double pipeline = std::max(
       {matrix, vector, load - firstLoad + lastMatrix, store - lastStore,
        load + store - firstLoad - lastStore, allTiles * target.tileOverhead(),
        (allTiles - 1) * turn / plan.depth + lastMatrix,
-       (outputTiles - 1) * outputTurn / plan.depth});
+       (outputTiles - 1) * outputTurn / plan.depth,
+       matrix > 0 ? (outputTiles - 1) * accTurn / plan.accDepth : 0});
   double drain = lastStore + latency + (matrix > 0 ? lastVector : 0);
   if (matrix > 0 && pipeline == matrix)
     drain += lastMatrix - matrix / allTiles;

@@ -45,7 +45,7 @@ private:
   }
   bool hasParts(const TilePlan &plan, size_t buffer) const;
   std::vector<TilePlan> parts(const TilePlan &plan, size_t buffer) const;
-  bool changes(const TilePlan &plan, size_t buffer) const;
+  unsigned slots(const TilePlan &plan, size_t buffer) const;
   double moves(const TilePlan &plan, size_t buffer) const;
   double transfer(const TilePlan &plan, size_t buffer, unsigned cores) const;
   uint64_t product(const TilePlan &plan,

@@ -78,7 +78,8 @@ static SmallVector<linalg::LinalgOp> findRoots(graph::DispatchOp dispatch) {
 
 /// Plans all nests of a dispatch, or says why that is not possible.
 static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
-                                                     const Architecture &arch) {
+                                                     const Architecture &arch,
+                                                     bool padsInTiles = true) {
   std::string name;
   if (auto nodes = dispatch->getAttrOfType<ArrayAttr>(nodesAttrName))
     for (auto node : nodes.getAsRange<StringAttr>())
@@ -87,7 +88,7 @@ static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
   TargetModel target(arch, std::max<unsigned>(1, roots.size()));
   std::vector<PlannedNest> result;
   for (linalg::LinalgOp root : roots) {
-    TileNest nest = buildTileNest(root, name);
+    TileNest nest = buildTileNest(root, name, padsInTiles);
     TESSERA_ASSIGN_OR_RETURN(TileChoice choice,
                              chooseTiles(nest.problem, target));
     TESSERA_RETURN_IF_ERROR(verifyPlan(nest.problem, choice.best, target));
@@ -95,6 +96,36 @@ static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
         {std::move(nest), std::move(choice.best), std::move(choice.runnerUp)});
   }
   return result;
+}
+
+static double expectedCycles(ArrayRef<PlannedNest> plan) {
+  double cycles = 0;
+  for (const PlannedNest &planned : plan)
+    cycles += planned.plan.cycles;
+  return cycles;
+}
+
+/// Whether paddings are better made by a dispatch before: in the tiles they
+/// keep the padded dimensions whole, so that cores share the others only.
+static bool wantsPadsApart(graph::DispatchOp dispatch,
+                           ArrayRef<PlannedNest> plan,
+                           const Architecture &arch) {
+  auto pads = dispatch.getBody().front().getOps<tensor::PadOp>();
+  TargetModel target(arch);
+  double cycles = 0;
+  for (tensor::PadOp pad : pads) {
+    // All of it filled, then the inside read and written.
+    uint64_t bytes = (pad.getSourceType().getElementTypeBitWidth() + 7) / 8;
+    uint64_t moved = uint64_t(2 * pad.getSourceType().getNumElements() +
+                              pad.getResultType().getNumElements());
+    cycles += target.transferCycles({1, moved * bytes, 0, 1}, 1) +
+              2 * (target.dispatchOverhead() + 3 * target.transferLatency());
+  }
+  if (pads.empty() || cycles >= expectedCycles(plan))
+    return false;
+  Result<std::vector<PlannedNest>> apart =
+      planDispatch(dispatch, arch, /*padsInTiles=*/false);
+  return apart.ok() && cycles + expectedCycles(*apart) < expectedCycles(plan);
 }
 
 /// Tile sizes of an operation's loops as the tiling functions take them: 0
@@ -383,10 +414,15 @@ static SmallVector<graph::DispatchOp> takeApart(RewriterBase &rewriter,
   SmallVector<Operation *> ops = unwrap(rewriter, dispatch), rest;
   SmallVector<graph::DispatchOp> result;
   for (Operation *op : ops) {
-    if (auto pad = dyn_cast<tensor::PadOp>(op))
-      result.push_back(wrapInDispatch(rewriter, {expandPad(rewriter, pad)}));
-    else if (isa<linalg::GenericOp>(op))
+    if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+      // One after the other, so that cores share each of them.
+      tensor::InsertSliceOp insert = expandPad(rewriter, pad);
+      if (auto fill = insert.getDest().getDefiningOp<linalg::FillOp>())
+        result.push_back(wrapInDispatch(rewriter, {fill}));
+      result.push_back(wrapInDispatch(rewriter, {insert}));
+    } else if (isa<linalg::GenericOp>(op)) {
       rest.push_back(op);
+    }
   }
   if (hasPads)
     result.push_back(wrapInDispatch(rewriter, rest));
@@ -422,10 +458,10 @@ struct TileDispatchesPass
       for (const auto &group : groupEqualDispatches(dispatches)) {
         Result<std::vector<PlannedNest>> plan =
             planDispatch(group.front(), *architecture);
-        good &=
-            plan.ok()
-                ? succeeded(tile(rewriter, group, *plan, kernel++))
-                : succeeded(takeApart(rewriter, group, plan.status(), parts));
+        if (plan.ok() && !wantsPadsApart(group.front(), *plan, *architecture))
+          good &= succeeded(tile(rewriter, group, *plan, kernel++));
+        else
+          good &= succeeded(takeApart(rewriter, group, plan.status(), parts));
       }
       dispatches = std::move(parts);
     }
@@ -469,11 +505,14 @@ struct TileDispatchesPass
     Block &body = dispatch.getBody().front();
     SmallVector<Operation *> roots;
     unsigned depth = plan.empty() ? 1 : plan.front().plan.depth;
+    unsigned accDepth = plan.empty() ? 1 : plan.front().plan.accDepth;
     for (const PlannedNest &planned : plan) {
       roots.push_back(planned.nest.root);
       depth = std::min(depth, planned.plan.depth);
+      accDepth = std::min(accDepth, planned.plan.accDepth);
     }
     dispatch->setAttr("depth", rewriter.getI64IntegerAttr(depth));
+    dispatch->setAttr("acc_depth", rewriter.getI64IntegerAttr(accDepth));
     if (plan.size() == 1)
       dispatch->setAttr("cores",
                         rewriter.getDenseI64ArrayAttr(coreGrid(plan.front())));

@@ -101,9 +101,10 @@ constexpr size_t numImproved = 4;
 class Search {
 public:
   Search(const TileProblem &problem, const TargetModel &target,
-         const TileCost &cost, unsigned depth, unsigned maxDepth)
+         const TileCost &cost, unsigned depth, unsigned maxDepth,
+         unsigned accDepth)
       : problem(problem), target(target), cost(cost), depth(depth),
-        maxDepth(maxDepth) {
+        maxDepth(maxDepth), accDepth(accDepth) {
     for (const TileProblem::Dim &dim : problem.dims) {
       switch (dim.kind) {
       case TileProblem::Dim::Kind::Free:
@@ -350,6 +351,7 @@ private:
                  plan.tiles[dim] * plan.grid[dim] >= problem.dims[dim].extent;
         });
     plan.depth = position.depth;
+    plan.accDepth = accDepth;
     cost.evaluate(plan);
     return plan;
   }
@@ -393,12 +395,19 @@ private:
   const TileProblem &problem;
   const TargetModel &target;
   const TileCost &cost;
-  unsigned depth, maxDepth;
+  unsigned depth, maxDepth, accDepth;
   std::vector<std::vector<int64_t>> choices;
   std::vector<Mapping> mappings;
 };
 
 } // namespace
+
+static bool hasAccumulators(const TileProblem &problem) {
+  return std::any_of(problem.buffers.begin(), problem.buffers.end(),
+                     [](const TileProblem::Buffer &buffer) {
+                       return buffer.memory == TileProblem::Memory::Acc;
+                     });
+}
 
 static TileChoice choose(std::vector<TilePlan> plans) {
   std::stable_sort(
@@ -421,14 +430,22 @@ Result<TileChoice> tessera::chooseTiles(const TileProblem &problem,
                                         const TargetModel &target) {
   TESSERA_RETURN_IF_ERROR(problem.check());
   TileCost cost(problem, target);
-  std::vector<TilePlan> plans = Search(problem, target, cost, 2, 4).run();
+  std::vector<TilePlan> plans;
+  auto search = [&](unsigned depth, unsigned maxDepth, unsigned accDepth) {
+    std::vector<TilePlan> found =
+        Search(problem, target, cost, depth, maxDepth, accDepth).run();
+    plans.insert(plans.end(), found.begin(), found.end());
+  };
+  search(2, 4, 2);
+  if (hasAccumulators(problem))
+    search(2, 4, 1);
   if (plans.empty())
-    plans = Search(problem, target, cost, 1, 1).run();
+    search(1, 1, 1);
   if (!plans.empty())
     return choose(std::move(plans));
   TilePlan smallest;
   for (unsigned depth : {2u, 1u}) {
-    smallest = Search(problem, target, cost, depth, depth).smallest();
+    smallest = Search(problem, target, cost, depth, depth, depth).smallest();
     if (cost.fits(smallest))
       return TileChoice{smallest, std::nullopt};
   }
@@ -484,8 +501,11 @@ std::string tessera::describePlan(const TileProblem &problem,
   std::string text = fmt::format("{}", fmt::join(tiles, ", "));
   if (!cores.empty())
     text += fmt::format("; cores {}", fmt::join(cores, ", "));
-  return text +
-         fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
+  text += fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
+  if (hasAccumulators(problem))
+    text += fmt::format(", {} accumulator{}", plan.accDepth,
+                        plan.accDepth == 1 ? "" : "s");
+  return text;
 }
 
 Status tessera::verifyPlan(const TileProblem &problem, const TilePlan &plan,

@@ -89,15 +89,18 @@ struct TilePlan {
   /// Dimensions from the outermost loop to the innermost one; reductions come
   /// after all others.
   std::vector<unsigned> order;
-  /// Copies of the buffers that change from tile to tile: 2 lets the next
+  /// Copies of the SPM buffers that change from tile to tile: 2 lets the next
   /// tile's loads overlap with this tile's work.
   unsigned depth = 2;
+  /// The same of ACC buffers: with 1 tiles may be larger, but each waits until
+  /// the one before has left.
+  unsigned accDepth = 2;
   uint64_t spmBytes = 0, accBytes = 0;
   double cycles = 0; ///< Estimate.
 
   bool isSameAs(const TilePlan &other) const {
     return tiles == other.tiles && grid == other.grid && order == other.order &&
-           depth == other.depth;
+           depth == other.depth && accDepth == other.accDepth;
   }
   bool isTiled(const TileProblem &problem, unsigned dim) const {
     return tiles[dim] != problem.dims[dim].extent;

@@ -73,7 +73,8 @@ namespace {
 
 class NestBuilder {
 public:
-  NestBuilder(linalg::LinalgOp root, StringRef name) {
+  NestBuilder(linalg::LinalgOp root, StringRef name, bool padsInTiles)
+      : padsInTiles(padsInTiles) {
     nest.root = root;
     nest.problem.name = name.str();
   }
@@ -199,7 +200,8 @@ private:
       for (unsigned loop : contraction->batch)
         nest.problem.dims[loops[loop]].kind = Kind::Unit;
     for (OpOperand *operand : op.getDpsInputOperands())
-      if (auto pad = operand->get().getDefiningOp<tensor::PadOp>()) {
+      if (auto pad = operand->get().getDefiningOp<tensor::PadOp>();
+          pad && padsInTiles) {
         // Splitting a reduction would cut the padded tile.
         for (unsigned loop : loops)
           nest.problem.dims[loop].divides |= nest.problem.dims[loop].reduction;
@@ -277,6 +279,7 @@ private:
     nest.problem.work.push_back(std::move(work));
   }
 
+  bool padsInTiles;
   TileNest nest;
   SmallVector<Operation *> members;
   llvm::DenseMap<Operation *, SmallVector<unsigned>> dims;
@@ -284,6 +287,7 @@ private:
 
 } // namespace
 
-TileNest tessera::buildTileNest(linalg::LinalgOp root, StringRef name) {
-  return NestBuilder(root, name).build();
+TileNest tessera::buildTileNest(linalg::LinalgOp root, StringRef name,
+                                bool padsInTiles) {
+  return NestBuilder(root, name, padsInTiles).build();
 }

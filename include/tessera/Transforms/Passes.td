@@ -66,7 +66,8 @@ def NormalizePass : Pass<"tessera-normalize", "::mlir::func::FuncOp"> {
     `tensor.extract_slice`; reductions and contractions start from their neutral
     element; element-wise chains are one operation, of at most four inputs;
     copies, transposes and broadcasts are folded into the maps of what reads
-    them; reshapes are `tensor.expand_shape` and `tensor.collapse_shape`.
+    them; loops of one iteration are gone where operations on both sides of a
+    reshape get the same shape that way; reshapes are `tensor.expand_shape` and `tensor.collapse_shape`.
 
     A contraction that starts from a bias
 
@@ -137,14 +138,17 @@ def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp">
     planner also orders the parallel loops and says how many cores share each of
     them (attribute `cores`).
 
-    A dispatch in which nothing fits loses its paddings and producers to
-    dispatches of their own; what is left and still cannot fit is an error that
+    Paddings become dispatches of their own where that is expected to be faster:
+    in tiles they keep the padded dimensions whole. A dispatch in which nothing
+    fits loses its paddings and producers likewise. Equal dispatches are tiled
+    once (attribute `kernel`); what is left and still cannot fit is an error that
     names the nodes, the bytes needed and the bytes available.
   }];
   let options = [
     Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
   ];
-  let dependentDialects = ["::tessera::graph::GraphDialect", "::tessera::tile::TileDialect", "::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::tessera::device::DeviceDialect", "::tessera::graph::GraphDialect",
+                           "::tessera::tile::TileDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
@@ -191,7 +195,8 @@ def SplitCoresPass : Pass<"tessera-split-cores", "::mlir::ModuleOp"> {
     kernel's attribute `cores` says among how many cores its iterations are dealt
     out in turn; without the attribute the outermost loop gets as many as there
     are. The kernel's dispatches get a rectangle of cores. Each core does what
-    comes before a loop for itself.
+    comes before a loop for itself. Buffers that a core fills only once lose
+    their copies.
 
     With two cores
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compiles and simulates the benchmark models; writes docs/performance.md.
+"""Compiles and simulates the benchmark workloads; writes a section of docs/performance.md.
 
-Every number of the page comes from the reports that `tessera run --json` wrote:
+Every number comes from the reports that `tessera run --json` wrote:
 
-  performance.py --tessera build/dev/bin/tessera [--arch NAME …] [--only TEXT]
-                 [--reports FOLDER] [--output docs/performance.md]
+  performance.py --tessera build/release/bin/tessera [--arch NAME …] [--only TEXT …]
+                 [--reports FOLDER] [--timeout SECONDS] [--output docs/performance.md]
 
 Reports that are already in the folder are kept, so a run can go on where an
-earlier one ended; remove them after a change of the compiler.
+earlier one ended; remove them after a change of the compiler or the simulator.
 """
 
 import argparse
@@ -16,61 +16,99 @@ import pathlib
 import subprocess
 import tempfile
 
-import gemm
+import workloads
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+BEGIN = "<!-- mapping: begin, made by test/bench/models/performance.py -->"
+END = "<!-- mapping: end -->"
+SMALLEST_BOUND = 20000  # Cycles; below, latencies weigh more than work.
+TITLE = "# Performance\n"
 
 
-def simulate(tool, arch, model, report):
-    result = subprocess.run(
-        [tool, "run", model, "--arch", arch, "--timing-only", "--json", report],
-        capture_output=True, text=True)
+def simulate(options, arch, model, report):
+    """None, or what went wrong."""
+    try:
+        result = subprocess.run(
+            [options.tessera, "run", model, "--arch", arch, "--timing-only", "--json", report],
+            capture_output=True, text=True, timeout=options.timeout)
+    except subprocess.TimeoutExpired:
+        report.unlink(missing_ok=True)
+        return f"took more than {options.timeout} s to simulate"
     if result.returncode != 0:
         report.unlink(missing_ok=True)
         return (result.stderr.strip().splitlines() or ["failed"])[0]
     return None
 
 
-def row(name, reports):
-    """A line of the table: for each architecture efficiency and limiter."""
-    cells = []
-    for report in reports:
+def main_loss(report):
+    """What the engine that limits the run waits for most, and for which part of its time."""
+    engine = {"dram": "load"}.get(report["bound"]["limiter"], "matrix")
+    if report["bound"]["limiter"] == "vector":
+        engine = "vector"
+    causes = dict(report["engines"][engine])
+    total = sum(causes.values())
+    for useful in ("busy", "dram"):
+        if useful == "busy" or engine == "load":
+            causes.pop(useful, None)
+    cause = max(causes, key=causes.get)
+    return f"{cause} {100 * causes[cause] / total:.0f} %" if causes[cause] else "–"
+
+
+def cells(report):
+    if isinstance(report, str):
+        return ["–"] * 5
+    bound = report["bound"]
+    return [f"{bound['cycles']:,}", f"{report['cycles']:,}", f"{bound['efficiency']:.3f}",
+            bound["limiter"], main_loss(report)]
+
+
+def table(arch, element, results):
+    """The lines about one architecture."""
+    lines = [f"### {arch}", "",
+             "| workload | bound | cycles | efficiency | limited by | largest loss |",
+             "|---|---|---|---|---|---|"]
+    product, count, missing = 1.0, 0, []
+    for name, report in results:
+        lines.append(f"| {name} | " + " | ".join(cells(report)) + " |")
         if isinstance(report, str):
-            cells += ["–", "–"]
-            continue
-        bound = report["bound"]
-        cells += [f"{bound['efficiency']:.3f}", bound["limiter"]]
-    return f"| {name} | " + " | ".join(cells) + " |"
+            missing.append(f"{name} ({report})")
+        elif report["bound"]["cycles"] >= SMALLEST_BOUND:
+            product *= report["bound"]["efficiency"]
+            count += 1
+    if count:
+        lines += ["", f"Geometric mean of the {count} workloads with a bound of at least "
+                  f"{SMALLEST_BOUND:,} cycles: **{product ** (1 / count):.3f}**."]
+    if missing:
+        lines += ["", "Not measured: " + "; ".join(missing) + "."]
+    return lines + [""]
 
 
-def page(architectures, results, element):
-    heads = " | ".join(f"`{arch}` | limited by" for arch in architectures)
-    lines = ["# Performance", "", f"Operands are {element}.", "",
-             "`bound.efficiency` of the benchmark models: the floor of docs/report.md divided by",
-             "the simulated cycles. Made by `test/bench/models/performance.py`; a dash is a model",
-             "that does not compile yet.", "",
-             f"| model | {heads} |", "|---" * (1 + 2 * len(architectures)) + "|"]
-    lines += [row(name, reports) for name, reports in results]
-    for index, arch in enumerate(architectures):
-        product, count = 1.0, 0
-        for _, reports in results:
-            report = reports[index]
-            if not isinstance(report, str) and report["bound"]["cycles"] >= 20000:
-                product *= report["bound"]["efficiency"]
-                count += 1
-        if count:
-            lines += ["", f"Geometric mean on `{arch}` of the {count} models with a bound of at "
-                      f"least 20,000 cycles: {product ** (1 / count):.3f}."]
-    return "\n".join(lines) + "\n"
+def section(architectures, element, results):
+    lines = [BEGIN, "## Mapping", "",
+             f"Models in {element}. `efficiency` is `bound.efficiency` of docs/report.md: the floor",
+             "that operators and architecture set, divided by the simulated cycles. The largest loss",
+             "is the cause of docs/timing.md that takes most of the limiting engine's time, over all",
+             "cores, beside its work.", ""]
+    for arch in architectures:
+        lines += table(arch, element, [(name, reports[arch]) for name, reports in results])
+    return "\n".join(lines) + END
+
+
+def replace_section(text, new):
+    """The page with its mapping section replaced, or added at the end."""
+    if BEGIN in text and END in text:
+        return text[:text.index(BEGIN)] + new + text[text.index(END) + len(END):]
+    return (text or TITLE).rstrip("\n") + "\n\n" + new + "\n"
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tessera", required=True, type=pathlib.Path)
     parser.add_argument("--arch", action="append")
-    parser.add_argument("--element", default="bf16", help="type of the operands")
-    parser.add_argument("--only", default="", help="part of the models' names")
+    parser.add_argument("--element", default="bf16", help="type of the models' floats")
+    parser.add_argument("--only", action="append", help="part of a workload's name")
     parser.add_argument("--reports", type=pathlib.Path)
+    parser.add_argument("--timeout", type=float, default=3600, help="seconds for each run")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "docs" / "performance.md")
     options = parser.parse_args()
     architectures = options.arch or ["edge", "server"]
@@ -78,20 +116,27 @@ def main():
     folder = options.reports or pathlib.Path(scratch.name)
     folder.mkdir(parents=True, exist_ok=True)
     results = []
-    for name, text in gemm.models(options.element):
-        if options.only not in name:
+    for name in workloads.names():
+        if options.only and not any(part in name for part in options.only):
             continue
-        model = folder / f"{name}.mlir"
-        model.write_text(text)
-        reports = []
+        reports = {}
         for arch in architectures:
             report = folder / f"{name}.{arch}.json"
-            error = None if report.exists() else simulate(options.tessera, arch, model, report)
-            reports.append(error or json.loads(report.read_text()))
-            shown = error or f"{reports[-1]['bound']['efficiency']:.4f}"
-            print(f"{name:24} {arch:10} {shown}", flush=True)
+            error = None
+            if not report.exists():
+                # Large: made where it is used, and not kept.
+                suffix, content = workloads.build(name, options.element)
+                with tempfile.NamedTemporaryFile(prefix=f"{name}.", suffix=suffix) as model:
+                    model.write(content)
+                    model.flush()
+                    error = simulate(options, arch, model.name, report)
+            reports[arch] = error or json.loads(report.read_text())
+            shown = error or f"{reports[arch]['bound']['efficiency']:.4f}"
+            print(f"{name:28} {arch:10} {shown}", flush=True)
         results.append((name, reports))
-    options.output.write_text(page(architectures, results, options.element))
+    page = options.output.read_text() if options.output.exists() else ""
+    options.output.write_text(
+        replace_section(page, section(architectures, options.element, results)))
 
 
 if __name__ == "__main__":
