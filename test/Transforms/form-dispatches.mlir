@@ -3,7 +3,7 @@
 // A padding, the convolution that reads it, and the bias and residual after it
 // are one dispatch that names its nodes.
 // CHECK-LABEL: func.func @conv
-// CHECK: graph.dispatch ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<1x2x4x4xf32>, tensor<2x2x3x3xf32>, tensor<1x2x4x4xf32>)
+// CHECK: graph.dispatch ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<2x4x4xf32>, tensor<2x2x3x3xf32>, tensor<2x4x4xf32>)
 // CHECK-SAME: nodes = ["conv", "add"]
 // CHECK: tensor.pad
 // CHECK: linalg.generic {{.*}}"reduction", "reduction", "reduction"]

@@ -56,7 +56,7 @@ func.func @relu_before_pool(%x: tensor<1x2x6x6xf32>, %w: tensor<2x2x3x3xf32>) ->
   %c = linalg.conv_2d_nchw_fchw {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
       ins(%x, %w : tensor<1x2x6x6xf32>, tensor<2x2x3x3xf32>) outs(%f : tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   // CHECK: arith.mulf
-  // CHECK: linalg.generic {{.*}}"parallel", "parallel", "parallel", "parallel"]
+  // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel"]
   // CHECK: arith.maximumf
   // CHECK: linalg.generic {{.*}}"reduction", "reduction"]
   // CHECK: arith.maximumf
@@ -73,6 +73,26 @@ func.func @relu_before_pool(%x: tensor<1x2x6x6xf32>, %w: tensor<2x2x3x3xf32>) ->
   %p = linalg.pooling_nchw_max {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>}
       ins(%r, %window : tensor<1x2x4x4xf32>, tensor<2x2xf32>) outs(%pf : tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
   return %p : tensor<1x2x2x2xf32>
+}
+
+// -----
+
+// A dimension of one element goes: product and bias have one shape, with no
+// reshape between them.
+// CHECK-LABEL: func.func @unit_dimension
+// CHECK: linalg.generic {{.*}}"reduction"]
+// CHECK-NOT: tensor.expand_shape
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]{{.*}} -> tensor<4x6xf32>
+// CHECK: tensor.expand_shape {{.*}}tensor<4x6xf32> into tensor<1x4x6xf32>
+func.func @unit_dimension(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %bias: tensor<1x4x6xf32>) -> tensor<1x4x6xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x6xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x6xf32>) outs(%f : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %s = tensor.expand_shape %p [[0, 1], [2]] output_shape [1, 4, 6] : tensor<4x6xf32> into tensor<1x4x6xf32>
+  %e2 = tensor.empty() : tensor<1x4x6xf32>
+  %r = linalg.add ins(%s, %bias : tensor<1x4x6xf32>, tensor<1x4x6xf32>) outs(%e2 : tensor<1x4x6xf32>) -> tensor<1x4x6xf32>
+  return %r : tensor<1x4x6xf32>
 }
 
 // -----
