@@ -82,7 +82,7 @@ func.func @relu_before_pool(%x: tensor<1x2x6x6xf32>, %w: tensor<2x2x3x3xf32>) ->
 // CHECK-LABEL: func.func @unit_dimension
 // CHECK: linalg.generic {{.*}}"reduction"]
 // CHECK-NOT: tensor.expand_shape
-// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]{{.*}} -> tensor<4x6xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]{{.*}} outs({{.*}} : tensor<4x6xf32>)
 // CHECK: tensor.expand_shape {{.*}}tensor<4x6xf32> into tensor<1x4x6xf32>
 func.func @unit_dimension(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %bias: tensor<1x4x6xf32>) -> tensor<1x4x6xf32> {
   %zero = arith.constant 0.0 : f32

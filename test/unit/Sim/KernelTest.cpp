@@ -154,37 +154,6 @@ TEST(Translation, WalksCostTheirReads) {
             27 + 2 * 16 - 1u);
 }
 
-TEST(Translation, TheNextPageIsWalkedAheadByAnIdleWalker) {
-  for (uint32_t walkers : {1u, 2u}) {
-    Architecture arch = tinyArchitecture();
-    arch.tlb.walkers = walkers;
-    Machine m(arch);
-    Kernel k;
-    k.td(0, tensor(isa::Space::Spm, NumericFormat::F32, {16}, 0));
-    k.td(1, tensor(isa::Space::Global, NumericFormat::F32, {16},
-                   Machine::dataArea));
-    k.td(2, tensor(isa::Space::Global, NumericFormat::F32, {16},
-                   Machine::dataArea + (2 << 20)));
-    k.load(0, 1, {}, {{0, 1}});
-    k.wait(isa::Queue::Seq, {{0, 1}});
-    k.pause(200);
-    k.load(0, 2);
-    k.halt();
-    m.run(k);
-    uint64_t stall = m.device.statistics()
-                         .dispatches[0]
-                         .engines[size_t(Engine::Load)][StallCause::Tlb];
-    // The first walk's reads as above. With one walker the second page's walk
-    // finds two of its three entries' bank at a row of the load before: more
-    // than three open-row reads. With two it is over long before, and the
-    // translation comes from the second level: the burst's own cycle, then 7.
-    if (walkers == 1)
-      EXPECT_GE(stall, 27 + 2 * 16 - 1 + 3 * 16 - 1u);
-    else
-      EXPECT_EQ(stall, 27 + 2 * 16 - 1 + 8 - 1u);
-  }
-}
-
 TEST(Translation, SmallPages) {
   Machine m;
   // The 2 MiB at index 100 as two 64 KiB pages at 0x500000 and 0x480000.
