@@ -98,6 +98,7 @@ class CommandLine(unittest.TestCase):
             ("run add.onnx --sanitize", "--sanitize"),
             ("run add.onnx --precision=f99", "'f99' is unknown"),
             ("run add.onnx --timing-only --verify", "--timing-only"),
+            ("run add.onnx --explore=0", "--explore"),
             ("run add.onnx --trace out.txt", ".pftrace (Perfetto) and .json (Chrome)"),
             ("run add.onnx --timing-only --outputs out", "--timing-only"),
             ("arch", "subcommand"),
@@ -110,8 +111,11 @@ class CommandLine(unittest.TestCase):
             "run add.onnx --precision=bf16",
             "run add.onnx --reassociate",
             "run add.onnx --autotune=4",
-            "run add.onnx --explore=10",
         )])
+
+    def test_explore(self):
+        printed = self.check_good("run add.onnx --arch tiny --explore=3 --seed 5")
+        self.assertIn("Explored 3 schedules: the same outputs in all", printed)
 
     def test_concurrent(self):
         self.check_good("run add.onnx --arch tiny --json alone.json")

@@ -414,7 +414,6 @@ void addRunCommand(CLI::App &app, Action &action,
                    "with random inputs; shows what each takes alone and "
                    "together")
       ->expected(1, 16);
-  addUnavailableOption(*command, "--explore");
   command->callback([&action, run] { action = [run] { return run->run(); }; });
 }
 
