@@ -110,8 +110,13 @@ Object sampleObject() {
       {{8, {SymbolKind::Arena, 0, 256}}, {16, {SymbolKind::Rodata, 0, 0}}});
   DispatchPacket nothing;
   addPacket(object, 2, nothing, {{8, {SymbolKind::Kernel, 1, 0}}});
-  object.dispatches = {{"scale", {"/layer/Mul", "/layer/Relu"}, 0, {0, 1}},
-                       {"nothing", {}, 2, {}}};
+  object.dispatches = {{"scale",
+                        {"/layer/Mul", "/layer/Relu"},
+                        0,
+                        {0, 1},
+                        {"one tile", 120},
+                        {"two tiles", 150}},
+                       {"nothing", {}, 2, {}, {}, {}}};
   OperatorRecord record;
   record.name = "/layer/Mul";
   record.kind = "elementwise";

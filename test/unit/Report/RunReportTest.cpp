@@ -113,7 +113,8 @@ TEST_F(RunReportTest, NodesAddUpToTheDispatches) {
   bias.sfuOps = 0; // 4,096 / 8 · 3 = 1,536 cycles against the product's 4,096.
   object.workload.push_back(bias);
   object.dispatches[0].operators = {0, 2};
-  object.dispatches.push_back({"copy_kernel", {"pad", "transpose"}, 5, {}});
+  object.dispatches.push_back(
+      {"copy_kernel", {"pad", "transpose"}, 5, {}, {}, {}});
   sim::DispatchRecord copy;
   copy.commandIndex = 5;
   copy.endCycle = 111;
