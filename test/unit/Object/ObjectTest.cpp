@@ -68,7 +68,7 @@ TEST(Object, ForeignFilesAreRefusedByName) {
 
 TEST(Object, OtherVersionsAreAPreconditionThatFailed) {
   std::vector<uint8_t> file = writeObject(test::sampleObject());
-  file[offsetof(Elf64_Ehdr, e_flags)] = 2;
+  file[offsetof(Elf64_Ehdr, e_flags)] = objectVersion + 1;
   Status status = readObject(file, "x.tsr").status();
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("object version 3; accepted: 2"));

@@ -51,7 +51,8 @@ TEST(PrintObject, Description) {
            "kernels       2 (",
            "constants     3000 bytes\n",
            "commands      3 packets\n",
-           "dispatch      packet 0: scale [/layer/Mul, /layer/Relu]\n",
+           "dispatch      packet 0: scale [/layer/Mul, /layer/Relu] "
+           "one tile, 120 cycles expected\n",
        })
     EXPECT_THAT(text, HasSubstr(part));
 }
