@@ -68,7 +68,7 @@ isa.kernel @cores args 0 {
   isa.halt
 }
 device.program @main inputs [] outputs [] {
-  device.dispatch @cores() cores = [2, 1] nodes = [] :
+  device.dispatch @cores() cores = [2, 1] nodes = []
   device.return
 }
 
