@@ -121,6 +121,7 @@ void MemorySystem::send(const MemoryRequest &r, uint32_t whole) {
   case PhysicalSpace::Dram:
     piece.target = mapping.channelOf(r.address);
     piece.atoms = atomsOf(r);
+    atomsUnderWay += piece.atoms;
     node = noc.memoryNode(piece.target);
     break;
   case PhysicalSpace::Shared:
@@ -256,6 +257,7 @@ void MemorySystem::schedule(uint32_t channel) {
 
 void MemorySystem::arriveAtChannel(uint32_t index) {
   uint32_t channel = pieces[index].target;
+  atomsUnderWay -= atomsOf(pieces[index].request);
   Port &port = ports[channel];
   Cycle now = dramClock.floor(events.now());
   completions.clear();

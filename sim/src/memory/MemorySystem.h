@@ -113,6 +113,9 @@ public:
   dram::ChannelCounters dramCounters() const;
   /// Atoms at the channels that have not had their command.
   uint64_t waitingAtoms() const;
+  /// Atoms of requests that were sent and have not come to their channel.
+  uint64_t underWay() const { return atomsUnderWay; }
+  bool cached() const { return llc.present(); }
   /// DRAM bytes of all accounts together.
   uint64_t bytesOfAccounts() const;
   uint64_t atomSize() const { return atomBytes; }
@@ -123,8 +126,9 @@ public:
     for (Port &port : ports)
       fields(ar, port);
     fields(ar, llc, llcNext, lineWaits, slices, link, pieces, freePieces,
-           wholes, freeWholes, held, perAccount, byPurpose, sharedBytesRead,
-           sharedBytesWritten, hostBytesRead, hostBytesWritten);
+           wholes, freeWholes, held, perAccount, byPurpose, atomsUnderWay,
+           sharedBytesRead, sharedBytesWritten, hostBytesRead,
+           hostBytesWritten);
     if constexpr (A::loading)
       if (!consistent())
         ar.fail();
@@ -244,6 +248,7 @@ private:
 
   std::vector<Traffic> perAccount;
   DramBytes byPurpose;
+  uint64_t atomsUnderWay = 0;
 };
 
 } // namespace tessera::sim
