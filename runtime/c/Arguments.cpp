@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include <cstring>
 #include <fmt/format.h>
+#include <type_traits>
 
 using namespace tessera::runtime;
 
@@ -38,7 +40,11 @@ Result<Deadline> deadlineOf(const tessera_rt_deadline *given,
     return otherwise;
   tessera_rt_deadline d;
   TESSERA_RETURN_IF_ERROR(readArguments(given, d, "deadline"));
-  switch (d.kind) {
+  // A C program may hold any number in an enumeration.
+  std::underlying_type_t<tessera_rt_deadline_kind> kind;
+  static_assert(sizeof(kind) == sizeof(d.kind));
+  std::memcpy(&kind, &d.kind, sizeof(kind));
+  switch (kind) {
   case TESSERA_RT_INFINITE:
     return Deadline::infinite();
   case TESSERA_RT_POLL:
@@ -59,7 +65,7 @@ Result<Deadline> deadlineOf(const tessera_rt_deadline *given,
           fmt::format("deadline: {} ns are beyond the host's clock", d.value));
     return Deadline::afterHost(std::chrono::nanoseconds(d.value));
   }
-  return invalid(fmt::format("deadline: kind {}; must be 0 to 4", int(d.kind)));
+  return invalid(fmt::format("deadline: kind {}; must be 0 to 4", kind));
 }
 
 Result<SubmitOptions> submitOf(const tessera_rt_submit *given) {

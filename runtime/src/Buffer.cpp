@@ -34,11 +34,18 @@ Status BufferState::takeAway() {
     hardware.releasePhysical(where, at, bytes);
     return Status::success();
   };
-  // A lost device's tables can be changed once it is back.
+  // A lost device's tables can be changed once it is back; the action does not
+  // keep its space, which keeps the hardware.
   Status given = giveBack();
   if (given.code() == StatusCode::DeviceLost)
-    hardware.afterReset.push_back(
-        [space = space, giveBack] { (void)giveBack(); });
+    hardware.afterReset.push_back([weak = std::weak_ptr(space), giveBack, bytes,
+                                   where = physicalSpace, at = physical,
+                                   &hardware] {
+      if (std::shared_ptr<AddressSpaceState> alive = weak.lock())
+        (void)giveBack();
+      else
+        hardware.releasePhysical(where, at, bytes);
+    });
   return given;
 }
 

@@ -133,7 +133,8 @@ void widen(NumericFormat format, const uint8_t *dense, size_t count,
   switch (format) {
   case NumericFormat::F32:
   case NumericFormat::I32:
-    std::memcpy(lanes, dense, count * 4);
+    if (count != 0) // No elements may lie at a null pointer.
+      std::memcpy(lanes, dense, count * 4);
     return;
   case NumericFormat::BF16:
     for (size_t i = 0; i < count; ++i) {
@@ -186,7 +187,8 @@ void narrow(NumericFormat format, const uint32_t *lanes, size_t count,
     }
     return;
   case NumericFormat::I32:
-    std::memcpy(dense, lanes, count * 4);
+    if (count != 0)
+      std::memcpy(dense, lanes, count * 4);
     return;
   case NumericFormat::BF16:
     for (size_t i = 0; i < count; ++i) {
