@@ -8,6 +8,7 @@
 #include "DataNeeds.h"
 #include "LinalgStructure.h"
 #include "TileProblem.h"
+#include "WidenedFloats.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -67,6 +68,24 @@ static bool hasWindow(linalg::LinalgOp op) {
   });
 }
 
+/// The element type that memory holds of a value: behind a widening of floats,
+/// which an engine does while it reads.
+static Type storedElementType(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (linalgOp && isFloatWidening(linalgOp))
+      return getElementTypeOrSelf(linalgOp.getDpsInputOperand(0)->get());
+    if (llvm::isa<arith::ExtFOp>(op))
+      return getElementTypeOrSelf(op->getOperand(0));
+    if (!(linalgOp && isCopy(linalgOp)) &&
+        !llvm::isa<tensor::PadOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+                   tensor::CollapseShapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return getElementTypeOrSelf(value);
+}
+
 static OperatorRecord countLinalg(linalg::LinalgOp op) {
   OperatorRecord record;
   record.name = joinedNames(op);
@@ -79,6 +98,9 @@ static OperatorRecord countLinalg(linalg::LinalgOp op) {
     points *= uint64_t(extent);
   if (std::optional<Contraction> contraction = matchContraction(op)) {
     record.kind = hasWindow(op) ? "conv" : "matmul";
+    Type a = storedElementType(op.getDpsInputOperand(0)->get());
+    if (a == storedElementType(op.getDpsInputOperand(1)->get()))
+      record.format = formatOf(a);
     record.m = product(extents, contraction->m);
     record.n = product(extents, contraction->n);
     record.k = product(extents, contraction->k);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The benchmark workloads at reduced size, checked by values in bf16 and f32."""
 
+import json
 import pathlib
 import sys
 import tempfile
@@ -33,6 +34,24 @@ class Workloads(unittest.TestCase):
 
     def test_f32_on_server(self):
         self.check("server", "f32", ["resnet50_b8", "llama3_8b_layer_decode_b8", "bert_base_128"])
+
+    def test_floor_knows_the_stored_format(self):
+        """Narrow operands are counted as such, although importers widen them."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("resnet50_b1", "bert_base_128", "llama3_8b_layer_prefill"):
+                cycles = {}
+                for element in ("bf16", "f32"):
+                    suffix, data = workloads.build(name, element, reduced=True)
+                    model = pathlib.Path(folder) / (name + suffix)
+                    model.write_bytes(data)
+                    report = pathlib.Path(folder) / "report.json"
+                    result = tessera("run", model, "--arch", "edge", "--timing-only",
+                                     "--json", report)
+                    self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                    bound = json.loads(report.read_text())["bound"]
+                    self.assertLessEqual(bound["efficiency"], 1)
+                    cycles[element] = bound["matrix_cycles"]
+                self.assertLess(cycles["bf16"], 0.6 * cycles["f32"], name)
 
     def test_names_and_sizes(self):
         """Every workload builds, at reduced size, under its own name."""
