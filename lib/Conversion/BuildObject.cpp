@@ -34,6 +34,7 @@ private:
   Status addKernels();
   Status addProgram(device::ProgramOp program);
   Status addPacketOf(Operation &op);
+  void planLiveBytes(device::ProgramOp program);
   Status addDispatch(device::DispatchOp dispatch);
 
   /// Appends a packet that starts when the earlier ones have completed, and a
@@ -50,6 +51,8 @@ private:
   Object object;
   ConstantData constants;
   llvm::DenseMap<Value, Reference> buffers;
+  /// Of each operation of the program: bytes of the arena that hold data then.
+  llvm::DenseMap<Operation *, uint64_t> liveBytes;
   std::map<std::string, uint32_t> kernelNumbers;
 };
 
@@ -118,6 +121,7 @@ Status ObjectBuilder::addDispatch(device::DispatchOp dispatch) {
       info.runnerUp = {mapping.getRunnerUp().str(),
                        mapping.getRunnerUpCycles()};
   }
+  info.liveBytes = liveBytes.lookup(dispatch);
   object.dispatches.push_back(std::move(info));
 
   isa::DispatchPacket packet;
@@ -175,6 +179,29 @@ Status ObjectBuilder::addPacketOf(Operation &op) {
       .Default([&](Operation *) { return error(&op, "is no packet"); });
 }
 
+void ObjectBuilder::planLiveBytes(device::ProgramOp program) {
+  uint64_t live = 0;
+  llvm::DenseMap<Operation *, uint64_t> ending;
+  llvm::DenseSet<Operation *> begun;
+  for (Operation &op : program.getBody().front()) {
+    // From its first user on, as the arena's plan has it.
+    for (Value operand : op.getOperands()) {
+      auto alloc = operand.getDefiningOp<device::AllocOp>();
+      if (!alloc || !begun.insert(alloc).second)
+        continue;
+      uint64_t bytes = alloc.getBuffer().getType().getBytes();
+      Operation *last = &op;
+      for (Operation *user : alloc.getBuffer().getUsers())
+        if (last->isBeforeInBlock(user))
+          last = user;
+      ending[last] += bytes;
+      live += bytes;
+    }
+    liveBytes[&op] = live;
+    live -= ending.lookup(&op);
+  }
+}
+
 Status ObjectBuilder::addProgram(device::ProgramOp program) {
   for (auto [index, attribute] : llvm::enumerate(program.getInputs())) {
     Value buffer = program.getInput(index);
@@ -189,6 +216,7 @@ Status ObjectBuilder::addProgram(device::ProgramOp program) {
     buffers[buffer] = {SymbolKind::Output, uint32_t(index), 0};
   }
   object.arenaBytes = program.getArenaBytes().value_or(0);
+  planLiveBytes(program);
   for (Operation &op : program.getBody().front())
     TESSERA_RETURN_IF_ERROR(addPacketOf(op));
   return Status::success();

@@ -92,6 +92,9 @@ bool tessera::onnx::importNodes(
   used.erase(""); // An omitted operand.
   bool good = true;
   for (const Node &node : nodes) {
+    if (scope.progress && *scope.progress)
+      (*scope.progress)("importing", &node - nodes.data(), nodes.size(),
+                        node.name.empty() ? node.opType : node.name);
     auto skip = [&] {
       good = false;
       for (const std::string &output : node.outputs)

@@ -19,6 +19,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Value.h"
 #include "tessera/Import/OnnxModel.h"
+#include "tessera/Support/Progress.h"
 #include "tessera/Support/Status.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -75,6 +76,8 @@ struct ImportScope {
   /// Operator set versions by domain.
   const std::map<std::string, int64_t> &opsets;
   unsigned depth = 0; ///< Of calls and graphs.
+  /// Of the model's own nodes; null elsewhere.
+  const ProgressFunction *progress = nullptr;
 };
 
 /// The nodes of a graph with the given results, one after the other. Problems

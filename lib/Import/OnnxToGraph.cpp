@@ -196,7 +196,7 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
       entry.missing = true;
     }
   }
-  ImportScope scope{model, model.opsets};
+  ImportScope scope{model, model.opsets, 0, &options.progress};
   std::set<std::string> outputs;
   for (const ValueInfo &output : model.outputs)
     outputs.insert(output.name);

@@ -249,6 +249,7 @@ std::vector<uint8_t> encodeDispatches(const Object &object) {
       out.writeString(mapping->plan);
       out.write(mapping->cycles);
     }
+    out.write(dispatch.liveBytes);
   });
   return out.take();
 }
@@ -265,6 +266,7 @@ Status decodeDispatches(std::span<const uint8_t> bytes, Object &object) {
       mapping->plan = in.readString();
       in.read(mapping->cycles);
     }
+    in.read(dispatch.liveBytes);
     return dispatch;
   });
   return in.finish();

@@ -317,6 +317,10 @@ static Status verifyReports(const Object &object) {
     if (dispatch.packet >= numPackets)
       return invalid(fmt::format(".tsr.dispatches: {}: packet {} of {}",
                                  dispatch.name, dispatch.packet, numPackets));
+    if (dispatch.liveBytes > object.arenaBytes)
+      return invalid(fmt::format(
+          ".tsr.dispatches: {}: {} bytes of {} of the arena are live",
+          dispatch.name, dispatch.liveBytes, object.arenaBytes));
     for (uint32_t op : dispatch.operators)
       if (op >= object.workload.size())
         return invalid(fmt::format(".tsr.dispatches: {}: operator {} of {}",

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "tessera/Conversion/BuildObject.h"
@@ -27,12 +28,43 @@ using namespace tessera;
 
 namespace {
 
+/// Counts the passes that run on the whole module.
+class PassCounter final : public PassInstrumentation {
+public:
+  PassCounter(const ProgressFunction &progress, uint64_t &done, uint64_t total)
+      : progress(progress), done(done), total(total) {}
+  void runBeforePass(Pass *pass, Operation *op) override {
+    if (llvm::isa<ModuleOp>(op))
+      progress("compiling", done++, total, pass->getArgument().str());
+  }
+
+private:
+  const ProgressFunction &progress;
+  uint64_t &done;
+  uint64_t total;
+};
+
+/// Passes of a whole compilation, those inside other ones not counted.
+uint64_t countPasses(const std::string &arch) {
+  OpPassManager all(ModuleOp::getOperationName());
+  addFoldingPhase(all);
+  addGraphPhase(all);
+  addTilePhase(all, arch);
+  addIsaPhase(all, arch);
+  addDevicePhase(all, arch);
+  uint64_t count = 0;
+  for (Pass &pass : all.getPasses())
+    count += !pass.getArgument().empty();
+  return count;
+}
+
 /// Runs phases on a module and keeps what was asked to be seen of them.
 class PhaseRunner {
 public:
-  PhaseRunner(ModuleOp module, const CompileOptions &options)
-      : module(module), options(options), dumpStream(dump),
-        timingStream(timing) {
+  PhaseRunner(ModuleOp module, const CompileOptions &options,
+              uint64_t numPasses = 0)
+      : module(module), options(options), numPasses(numPasses),
+        dumpStream(dump), timingStream(timing) {
     if (options.timing) {
       timingManager.setEnabled(true);
       timingManager.setOutput(createOutputStrategy(
@@ -55,6 +87,9 @@ public:
           /*printAfterOnlyOnFailure=*/false, dumpStream);
     if (options.timing)
       manager.enableTiming(timingScope);
+    if (options.progress && numPasses)
+      manager.addInstrumentation(std::make_unique<PassCounter>(
+          options.progress, passesDone, numPasses));
     DiagnosticCollector diagnostics(module->getContext());
     if (failed(manager.run(module)))
       return diagnostics.status(StatusCode::Unsupported,
@@ -86,6 +121,7 @@ public:
 private:
   ModuleOp module;
   const CompileOptions &options;
+  uint64_t numPasses, passesDone = 0;
   std::string dump, timing;
   llvm::raw_string_ostream dumpStream, timingStream;
   std::set<std::string> passNames;
@@ -149,7 +185,8 @@ Result<CompiledModel> tessera::compileModel(const std::string &path,
   std::string arch = printArchitecture(options.architecture);
   Workload workload;
 
-  PhaseRunner runner(*module, options);
+  PhaseRunner runner(*module, options,
+                     options.progress ? countPasses(arch) : 0);
   auto finish = [&]() -> Result<CompiledModel> {
     TESSERA_RETURN_IF_ERROR(runner.finish(model));
     model.seconds =

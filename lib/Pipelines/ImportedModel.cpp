@@ -9,7 +9,6 @@
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Registration.h"
 #include "tessera/Reference/Reference.h"
-#include <algorithm>
 
 using namespace mlir;
 using namespace tessera;
@@ -28,9 +27,12 @@ tessera::importForCompilation(const std::string &path,
                               const CompileOptions &options) {
   auto imported = std::make_shared<ImportedModel>();
   imported->context = createContext();
-  ImportOptions importOptions{options.dims, options.inputShapes,
+  ImportOptions importOptions{options.dims,
+                              options.inputShapes,
                               options.inputShapesByPosition,
-                              options.inputBytesByPosition, options.inputBytes};
+                              options.inputBytesByPosition,
+                              options.inputBytes,
+                              options.progress};
   TESSERA_ASSIGN_OR_RETURN(
       imported->module, importModel(*imported->context, path, importOptions));
   return imported;
@@ -49,34 +51,6 @@ Result<ModelDescription> tessera::describeModel(const std::string &path) {
   description.operators = declaration.operators;
   description.parameterBytes = declaration.parameterBytes;
   return description;
-}
-
-/// Whether `nodes` holds `name`, or each part of it between '+' signs.
-static bool covers(const std::vector<std::string> &nodes,
-                   const std::string &name) {
-  auto has = [&](const std::string &part) {
-    return std::find(nodes.begin(), nodes.end(), part) != nodes.end();
-  };
-  if (has(name))
-    return true;
-  size_t begin = 0;
-  for (size_t end; (end = name.find('+', begin)) != std::string::npos;
-       begin = end + 1)
-    if (!has(name.substr(begin, end - begin)))
-      return false;
-  return begin != 0 && has(name.substr(begin));
-}
-
-void tessera::linkDispatchesToOperators(Object &object) {
-  std::vector<bool> taken(object.workload.size());
-  for (DispatchInfo &dispatch : object.dispatches) {
-    dispatch.operators.clear();
-    for (uint32_t i = 0; i < object.workload.size(); ++i)
-      if (!taken[i] && covers(dispatch.nodes, object.workload[i].name)) {
-        dispatch.operators.push_back(i);
-        taken[i] = true;
-      }
-  }
 }
 
 Result<std::vector<HostTensor>>

@@ -36,7 +36,10 @@ importForCompilation(const std::string &path, const CompileOptions &options);
 
 /// Fills DispatchInfo::operators: an operator belongs to the dispatch that
 /// lists its model node, or all of them if it came from several ("a+b"). Where
-/// a node became several dispatches, the first takes it, so that sums hold.
+/// a node became several dispatches (padding, say, and the convolution), one
+/// takes it, so that sums hold: for a contraction one whose kernel uses the
+/// matrix engine if there is one; of several the one that is expected to take
+/// longest, and of equal ones the first.
 void linkDispatchesToOperators(Object &object);
 
 } // namespace tessera

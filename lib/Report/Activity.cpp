@@ -24,6 +24,7 @@ void Activity::add(const sim::Statistics &statistics) {
   sample.dramBytesRead = statistics.dramBytesRead;
   sample.dramBytesWritten = statistics.dramBytesWritten;
   sample.nocByteHops = statistics.nocByteHops;
+  sample.channelBytes = statistics.channelBytes;
   for (const sim::CoreStatistics &core : statistics.cores) {
     auto &busy = sample.busy.emplace_back();
     for (size_t engine = 0; engine < sim::numEngines; ++engine)

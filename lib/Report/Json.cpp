@@ -52,6 +52,8 @@ static Json dispatchToJson(const DispatchReport &dispatch) {
           {"macs", dispatch.macs},
           {"vector_ops", dispatch.vectorOps},
           {"dram_bytes", dispatch.dramBytesRead + dispatch.dramBytesWritten},
+          {"spm_bytes", dispatch.spmBytes},
+          {"live_bytes", dispatch.liveBytes},
           {"mapping", mappingToJson(dispatch.mapping)},
           {"runner_up", mappingToJson(dispatch.runnerUp)},
           {"stalls", stallsToJson(dispatch.engines)}};
@@ -64,7 +66,8 @@ static Json nodeToJson(const NodeReport &node) {
           {"cycles", node.cycles},
           {"bound_cycles", node.boundCycles},
           {"macs", node.macs},
-          {"vector_ops", node.vectorOps}};
+          {"vector_ops", node.vectorOps},
+          {"dram_bytes", node.dramBytes}};
 }
 
 static Json outputToJson(const OutputCheck &output) {
@@ -87,7 +90,18 @@ std::string report::toJson(const RunReport &report) {
       {"cores", report.machine.cores},
       {"matrix_macs_per_cycle", report.machine.matrixMacsPerCycle},
       {"vector_ops_per_cycle", report.machine.vectorOpsPerCycle},
-      {"dram_bytes_per_cycle", report.machine.dramBytesPerCycle}};
+      {"dram_bytes_per_cycle", report.machine.dramBytesPerCycle},
+      {"network", report.machine.network},
+      {"routers_per_row", report.machine.routersPerRow},
+      {"network_cycles_per_cycle", report.machine.networkCyclesPerCycle},
+      {"spm_bytes", report.machine.spmBytes},
+      {"dram_bytes", report.machine.dramBytes},
+      {"shared_bytes", report.machine.sharedBytes}};
+  json["footprint"] = {{"weights", report.footprint.weights},
+                       {"code", report.footprint.code},
+                       {"inputs", report.footprint.inputs},
+                       {"outputs", report.footprint.outputs},
+                       {"arena", report.footprint.arena}};
   json["runs"] = report.runs;
   json["cycles"] = report.cycles;
   json["time_us"] = report.timeMicroseconds;

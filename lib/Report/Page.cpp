@@ -22,8 +22,8 @@ static char digitOf(uint64_t busy, uint64_t cycles) {
 }
 
 /// Differences between neighbouring samples of the runs, cycles from `begin`.
-static Json activityToJson(const Activity &activity, uint64_t begin,
-                           uint64_t end) {
+static Json activityToJson(const Activity &activity, const Architecture &arch,
+                           uint64_t begin, uint64_t end) {
   Json json;
   for (const char *key : {"cycle", "dram_read", "dram_written", "noc"})
     json[key] = Json::array();
@@ -35,6 +35,10 @@ static Json activityToJson(const Activity &activity, uint64_t begin,
   std::array<Json, sim::numEngines> engines;
   engines.fill(Json::array());
   std::vector<std::array<std::string, sim::numEngines>> busy(cores);
+  size_t numChannels =
+      samples.empty() ? 0 : samples.front()->channelBytes.size();
+  std::vector<std::string> channels(numChannels);
+  double channelPeak = arch.dramBytesPerCycle() / arch.dram.channels;
   for (size_t i = 0; i < samples.size(); ++i) {
     const ActivitySample &sample = *samples[i];
     json["cycle"].push_back(sample.cycle - begin);
@@ -46,6 +50,9 @@ static Json activityToJson(const Activity &activity, uint64_t begin,
                                    before.dramBytesWritten);
     json["noc"].push_back(sample.nocByteHops - before.nocByteHops);
     uint64_t cycles = sample.cycle - before.cycle;
+    for (size_t i = 0; i < numChannels; ++i)
+      channels[i] += digitOf(sample.channelBytes[i] - before.channelBytes[i],
+                             std::max<uint64_t>(1, channelPeak * cycles));
     for (size_t engine = 0; engine < sim::numEngines; ++engine) {
       uint64_t sum = 0;
       for (size_t core = 0; core < cores; ++core) {
@@ -60,6 +67,7 @@ static Json activityToJson(const Activity &activity, uint64_t begin,
   }
   json["engines"] = engines;
   json["busy"] = busy;
+  json["channels"] = channels;
   return json;
 }
 
@@ -92,7 +100,7 @@ std::string report::pageEntry(const RunReport &report,
   json["name"] = report.model + " on " + report.arch;
   json["run"] = Json::parse(toJson(report));
   json["spans"] = spansToJson(facts, begin);
-  json["activity"] = activityToJson(details.activity, begin, end);
+  json["activity"] = activityToJson(details.activity, facts.arch, begin, end);
   json["architecture"] = printArchitecture(facts.arch);
   json["command"] = details.command;
   return toText(json);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/RunReport.h"
+#include "tessera/ISA/Descriptor.h"
 #include "tessera/Report/Bottleneck.h"
 #include <algorithm>
 #include <array>
@@ -58,7 +59,39 @@ static MachineReport describeMachine(const Architecture &arch,
   machine.vectorOpsPerCycle =
       double(arch.vector.lanes) * arch.vector.aluSlots * arch.cores.count;
   machine.dramBytesPerCycle = dramCeilingBytesPerCycle(arch);
+  switch (arch.noc.topology) {
+  case NocTopology::Mesh:
+    machine.network = "mesh";
+    break;
+  case NocTopology::Ring:
+    machine.network = "ring";
+    break;
+  case NocTopology::Crossbar:
+    machine.network = "crossbar";
+    break;
+  }
+  machine.routersPerRow = std::max(1u, arch.cores.meshX);
+  machine.networkCyclesPerCycle = arch.noc.clockGhz / arch.clockGhz;
+  machine.spmBytes = arch.spm.bytes;
+  machine.dramBytes = arch.dram.bytes;
+  machine.sharedBytes = arch.shared.bytes;
   return machine;
+}
+
+static FootprintReport measureFootprint(const Object &object) {
+  FootprintReport footprint;
+  footprint.weights = object.rodata.size();
+  footprint.code =
+      object.mapPrograms.size() + object.args.size() + object.commands.size();
+  for (const KernelCode &kernel : object.kernels)
+    footprint.code +=
+        kernel.text.size() + kernel.descriptors.size() * isa::descriptorBytes;
+  for (const TensorSignature &input : object.inputs)
+    footprint.inputs += input.bytes;
+  for (const TensorSignature &output : object.outputs)
+    footprint.outputs += output.bytes;
+  footprint.arena = object.arenaBytes;
+  return footprint;
 }
 
 static Result<std::vector<DispatchReport>>
@@ -71,6 +104,7 @@ makeDispatches(const RunFacts &facts) {
     report.ops = info.nodes;
     report.mapping = info.mapping;
     report.runnerUp = info.runnerUp;
+    report.liveBytes = info.liveBytes;
     std::vector<OperatorRecord> operators;
     for (uint32_t index : info.operators)
       operators.push_back(facts.object.workload[index]);
@@ -80,6 +114,7 @@ makeDispatches(const RunFacts &facts) {
       ++report.runs;
       report.cycles += record.cycles();
       report.kernelCycles += record.haltCycle - record.runCycle;
+      report.spmBytes = std::max(report.spmBytes, record.spmPeakBytes);
       report.dramBytesRead += record.dramBytesRead;
       report.dramBytesWritten += record.dramBytesWritten;
       for (size_t engine = 0; engine < sim::numEngines; ++engine)
@@ -141,8 +176,14 @@ makeNodes(const RunFacts &facts, std::span<const DispatchReport> dispatches) {
   std::vector<NodeReport> others;
   for (size_t d = 0; d < dispatches.size(); ++d) {
     const DispatchReport &dispatch = dispatches[d];
-    const std::vector<uint32_t> &operators =
-        facts.object.dispatches[d].operators;
+    uint64_t traffic = dispatch.dramBytesRead + dispatch.dramBytesWritten;
+    const std::vector<uint32_t> &own = facts.object.dispatches[d].operators;
+    std::vector<uint32_t> operators = own;
+    // A dispatch without operators prepares or finishes its nodes' work.
+    for (uint32_t i = 0; own.empty() && i < workload.size(); ++i)
+      if (std::find(dispatch.ops.begin(), dispatch.ops.end(),
+                    workload[i].name) != dispatch.ops.end())
+        operators.push_back(i);
     if (operators.empty()) {
       NodeReport other;
       other.name = dispatch.ops.empty()
@@ -150,6 +191,7 @@ makeNodes(const RunFacts &facts, std::span<const DispatchReport> dispatches) {
                        : fmt::format("{}", fmt::join(dispatch.ops, "+"));
       other.dispatches = {dispatch.name};
       other.cycles = dispatch.cycles;
+      other.dramBytes = traffic;
       others.push_back(std::move(other));
       continue;
     }
@@ -157,14 +199,18 @@ makeNodes(const RunFacts &facts, std::span<const DispatchReport> dispatches) {
     for (uint32_t index : operators)
       weights.push_back(floors[index]);
     std::vector<uint64_t> shares = divide(dispatch.cycles, weights);
+    std::vector<uint64_t> bytes = divide(traffic, weights);
     for (size_t i = 0; i < operators.size(); ++i) {
       NodeReport &node = nodes[operators[i]];
       const OperatorRecord &op = workload[operators[i]];
       node.cycles += shares[i];
+      node.dramBytes += bytes[i];
+      node.dispatches.push_back(dispatch.name);
+      if (own.empty())
+        continue;
       node.boundCycles += roundUp(floors[operators[i]] * double(dispatch.runs));
       node.macs += op.macs() * dispatch.runs;
       node.vectorOps += vectorOps(op) * dispatch.runs;
-      node.dispatches.push_back(dispatch.name);
     }
   }
   nodes.insert(nodes.end(), others.begin(), others.end());
@@ -182,6 +228,7 @@ Result<RunReport> report::makeRunReport(const RunFacts &facts) {
   report.model = facts.model;
   report.format = mainFormat(facts.object);
   report.machine = describeMachine(arch, report.format);
+  report.footprint = measureFootprint(facts.object);
   report.runs = statistics.commandBuffers.size();
   for (const sim::CommandBufferRecord &run : statistics.commandBuffers) {
     report.cycles += run.cycles();

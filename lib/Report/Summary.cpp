@@ -35,6 +35,9 @@ private:
   void verification();
   void stalls();
   void dispatches();
+  void memorySide();
+  void channels(const sim::MemoryStatistics &memory);
+  void links(const sim::MemoryStatistics &memory);
   void explanation();
 
   const RunReport &report;
@@ -146,7 +149,9 @@ void Summary::dispatches() {
             [](const DispatchReport *a, const DispatchReport *b) {
               return a->cycles != b->cycles ? a->cycles > b->cycles : a < b;
             });
-  size_t shown = std::min(longest.size(), options.topDispatches);
+  size_t shown = options.verbose
+                     ? longest.size()
+                     : std::min(longest.size(), options.topDispatches);
   if (shown == 0)
     return;
   text +=
@@ -172,6 +177,85 @@ void Summary::dispatches() {
   }
 }
 
+void Summary::channels(const sim::MemoryStatistics &memory) {
+  if (memory.channels.empty() || report.timeMicroseconds <= 0)
+    return;
+  double peak = report.dramPeakGbps * 1e3 * report.timeMicroseconds /
+                double(memory.channels.size());
+  size_t least = 0, most = 0;
+  uint64_t hits = 0, misses = 0, conflicts = 0, turnarounds = 0, refreshes = 0;
+  auto atoms = [&](size_t i) {
+    return memory.channels[i].reads + memory.channels[i].writes;
+  };
+  for (size_t i = 0; i < memory.channels.size(); ++i) {
+    const sim::ChannelStatistics &channel = memory.channels[i];
+    least = atoms(i) < atoms(least) ? i : least;
+    most = atoms(i) > atoms(most) ? i : most;
+    hits += channel.rowHits, misses += channel.rowMisses;
+    conflicts += channel.rowConflicts, turnarounds += channel.turnarounds;
+    refreshes += channel.refreshes;
+  }
+  auto part = [&](size_t i) {
+    return percentText(double(atoms(i) * memory.atomBytes) / peak);
+  };
+  row("channels", fmt::format("{} of peak in channel {} to {} in channel {}",
+                              part(least), least, part(most), most));
+  row("rows", fmt::format("{} hits, {} misses, {} conflicts; {} turnarounds, "
+                          "{} refreshes",
+                          groupedText(hits), groupedText(misses),
+                          groupedText(conflicts), groupedText(turnarounds),
+                          groupedText(refreshes)));
+}
+
+void Summary::links(const sim::MemoryStatistics &memory) {
+  std::vector<const sim::LinkStatistics *> busiest;
+  for (const sim::LinkStatistics &link : memory.links)
+    if (link.flits)
+      busiest.push_back(&link);
+  // Pointers into one vector: equal ones stay in the network's order.
+  std::sort(busiest.begin(), busiest.end(),
+            [](const sim::LinkStatistics *a, const sim::LinkStatistics *b) {
+              return a->flits != b->flits ? a->flits > b->flits : a < b;
+            });
+  busiest.resize(std::min<size_t>(busiest.size(), 8));
+  double cycles = double(report.cycles) * report.machine.networkCyclesPerCycle;
+  for (const sim::LinkStatistics *link : busiest)
+    row(link == busiest.front() ? "busiest links" : "",
+        fmt::format("{} to {}: {} busy, {}, blocked for {} cycles", link->from,
+                    link->to, percentText(double(link->flits) / cycles),
+                    bytesText(link->bytes), groupedText(link->blockedCycles)));
+}
+
+void Summary::memorySide() {
+  text += "\n" + bold("Memory side") + "\n";
+  const FootprintReport &f = report.footprint;
+  row("in DRAM",
+      fmt::format("{} of weights, {} of code and commands, {} of "
+                  "inputs, {} of outputs, {} of intermediate tensors",
+                  bytesText(f.weights), bytesText(f.code), bytesText(f.inputs),
+                  bytesText(f.outputs), bytesText(f.arena)));
+  if (report.memory) {
+    const sim::MemoryStatistics &memory = *report.memory;
+    row("DRAM traffic",
+        fmt::format(
+            "{} asked for by cores, {} fetched beside it, {} of page "
+            "tables, {} of commands{}",
+            bytesText(memory.usefulBytes), bytesText(memory.overFetchBytes),
+            bytesText(memory.walkBytes), bytesText(memory.commandBytes),
+            memory.cacheBytes
+                ? fmt::format(", {} of the cache", bytesText(memory.cacheBytes))
+                : ""));
+    channels(memory);
+    links(memory);
+  }
+  row("translation",
+      fmt::format("{} hits, {} misses, {} walks", groupedText(report.tlbHits),
+                  groupedText(report.tlbMisses),
+                  groupedText(report.pageWalks)));
+  row("wall time", fmt::format("{:.3f} s compiling, {:.3f} s simulating",
+                               report.compileSeconds, report.simulateSeconds));
+}
+
 void Summary::explanation() {
   for (const std::string &sentence : report.explanation)
     text += fmt::format("{}{}\n",
@@ -186,6 +270,8 @@ std::string Summary::format() {
   verification();
   stalls();
   dispatches();
+  if (options.verbose)
+    memorySide();
   explanation();
   return std::move(text);
 }

@@ -19,7 +19,7 @@ namespace tessera::sim {
 namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
-static constexpr uint64_t snapshotMagic = 0x0750'414e'5352'5354;
+static constexpr uint64_t snapshotMagic = 0x0850'414e'5352'5354;
 static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1)
                                                          << 32; // "TSR", ISA 1
 
@@ -250,6 +250,11 @@ Statistics Device::statistics() {
   const Traffic &cpTraffic = impl->memorySystem.traffic(impl->arch.cores.count);
   s.dramBytesRead += cpTraffic.dramRead;
   s.dramBytesWritten += cpTraffic.dramWritten;
+  for (uint32_t i = 0; i != impl->arch.dram.channels; ++i) {
+    const dram::ChannelCounters &c = impl->memorySystem.channel(i).counters();
+    s.channelBytes.push_back((c.reads + c.writes) *
+                             impl->memorySystem.atomSize());
+  }
   dram::ChannelCounters dram = impl->memorySystem.dramCounters();
   s.dramRowHits = dram.rowHits;
   s.dramColumnAccesses = dram.rowHits + dram.rowMisses + dram.rowConflicts;

@@ -56,6 +56,44 @@ class Report(unittest.TestCase):
         self.assertEqual(sum(node["cycles"] for node in self.run_json["nodes"]),
                          sum(dispatch["cycles"] for dispatch in self.run_json["dispatches"]))
         self.assertEqual(sum(node["macs"] for node in self.run_json["nodes"]), self.run_json["matrix"]["macs"])
+        self.assertEqual(sum(node["dram_bytes"] for node in self.run_json["nodes"]),
+                         sum(dispatch["dram_bytes"] for dispatch in self.run_json["dispatches"]))
+
+    def test_memory_in_use(self):
+        footprint, machine = self.run_json["footprint"], self.run_json["machine"]
+        self.assertGreater(footprint["weights"], 0)
+        self.assertGreater(footprint["code"], 0)
+        dispatches = self.run_json["dispatches"]
+        self.assertEqual(max(dispatch["spm_bytes"] for dispatch in dispatches), self.run_json["spm"]["peak_bytes"])
+        self.assertLessEqual(self.run_json["spm"]["peak_bytes"], machine["spm_bytes"])
+        live = [dispatch["live_bytes"] for dispatch in dispatches]
+        self.assertLessEqual(max(live), footprint["arena"])
+        # The arena is as large as its fullest moment, but for alignment and holes between buffers.
+        self.assertGreater(max(live), 0.5 * footprint["arena"])
+        self.assertGreater(min(live), 0)
+
+    def test_channels_and_links_over_the_run(self):
+        [entry] = page_data(self.page)["runs"]
+        memory, channels = self.run_json["memory"], entry["activity"]["channels"]
+        self.assertEqual(len(channels), len(memory["channels"]))
+        for row in channels:
+            self.assertEqual(len(row), len(entry["activity"]["cycle"]) - 1)
+        moved = sum(c["reads"] + c["writes"] for c in memory["channels"]) * memory["atom_bytes"]
+        # All but requests that were still under way, of walks ahead that nobody waited for.
+        self.assertLessEqual(moved, memory["dram_bytes"]["total"])
+        self.assertGreater(moved, 0.999 * memory["dram_bytes"]["total"])
+        self.assertGreater(len(memory["links"]), 0)
+        for link in memory["links"]:
+            self.assertLessEqual(link["flits"], self.run_json["cycles"] * 1.1)
+
+    def test_verbose_tells_more(self):
+        result = tessera(*self.arguments, "-v")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        count = len(self.run_json["dispatches"])
+        self.assertIn(f"Longest dispatches ({count} of {count})", result.stdout)
+        for word in ("Memory side", "busiest links", "translation", "of weights"):
+            self.assertIn(word, result.stdout)
+            self.assertNotIn(word, self.summary)
 
     def test_the_critical_path_lies_within_the_layers(self):
         self.assertGreater(self.run_json["critical_path"]["cycles"], self.run_json["bound"]["cycles"] / 2)

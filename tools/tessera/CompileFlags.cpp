@@ -7,6 +7,7 @@
 
 #include "CompileFlags.h"
 #include "Command.h"
+#include "Progress.h"
 #include <charconv>
 #include <fmt/format.h>
 
@@ -70,6 +71,7 @@ Result<CompileOptions> CompileFlags::options() const {
                     fmt::format("--dim {}: given twice", name));
   }
   options.timing = timing;
+  options.progress = drawProgress();
   return options;
 }
 

@@ -8,13 +8,15 @@
 #include "Progress.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <memory>
 #include <unistd.h>
 
 namespace tessera::tool {
 
-Progress::Progress(std::string what)
-    : what(std::move(what)), onTerminal(isatty(STDERR_FILENO)),
-      next(Clock::now() + std::chrono::milliseconds(500)) {}
+Progress::Progress()
+    : onTerminal(isatty(STDERR_FILENO)),
+      next(Clock::now() + std::chrono::milliseconds(500)), began(Clock::now()) {
+}
 
 Progress::~Progress() {
   if (drawn)
@@ -23,16 +25,37 @@ Progress::~Progress() {
 
 bool Progress::due() const { return onTerminal && Clock::now() >= next; }
 
-void Progress::draw(uint64_t done, uint64_t total, const std::string &remark) {
+double Progress::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+void Progress::draw(std::string_view what, uint64_t done, uint64_t total,
+                    std::string_view remark) {
+  if (what != stage) {
+    stage = what;
+    began = Clock::now();
+  }
   if (!due())
     return;
   next = Clock::now() + std::chrono::milliseconds(200);
   drawn = true;
   constexpr uint64_t width = 30;
   uint64_t filled = total ? std::min(done, total) * width / total : 0;
-  fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {}/{} {}", what, "", filled,
-             "", width - filled, done, total, remark);
+  std::string left;
+  if (done > 0 && done < total)
+    left = fmt::format(", {:.0f} s left",
+                       seconds() / double(done) * double(total - done));
+  fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {}/{}{} {:.40}", what, "",
+             filled, "", width - filled, done, total, left, remark);
   std::fflush(stderr);
+}
+
+ProgressFunction drawProgress() {
+  auto line = std::make_shared<Progress>();
+  if (!line->visible())
+    return {};
+  return [line](std::string_view what, uint64_t done, uint64_t total,
+                std::string_view step) { line->draw(what, done, total, step); };
 }
 
 } // namespace tessera::tool

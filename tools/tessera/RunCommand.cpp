@@ -30,7 +30,7 @@ struct RunCommand {
   std::string commandLine;         ///< As the user gave it.
   std::string verification;        ///< Empty: none.
   std::vector<std::string> others; ///< Models to run at the same time.
-  bool timingOnly = false;
+  bool timingOnly = false, verbose = false;
   uint64_t explored = 0; ///< Schedules besides the ordinary one.
   CompileFlags compile;
   Inputs inputs;
@@ -307,6 +307,7 @@ Status RunCommand::runProgram(Program &program) {
   TESSERA_RETURN_IF_ERROR(write(result, report, facts));
   report::SummaryOptions summary;
   summary.color = isatty(STDOUT_FILENO);
+  summary.verbose = verbose;
   fmt::print("{}", report::formatSummary(report, summary));
   if (compile.explain) {
     TESSERA_ASSIGN_OR_RETURN(
@@ -394,6 +395,8 @@ void addRunCommand(CLI::App &app, Action &action,
                       "of each instruction");
   command->add_flag("--timing-only", run->timingOnly,
                     "Counts cycles without moving data");
+  command->add_flag("-v,--verbose", run->verbose,
+                    "Prints every dispatch and what the memory side did");
   // A flag, so that it never swallows the model's name; it takes a value only
   // as `--verify=each`.
   command

@@ -29,7 +29,7 @@ static Result<Buffer> makeBuffer(AddressSpace &space,
 static Status waitInSlices(const Device &device, const Semaphore &done,
                            sim::Device &simulator, size_t dispatches,
                            report::Activity *activity) {
-  Progress progress("simulating");
+  Progress progress;
   if (!progress.visible() && !activity)
     return done.wait(1);
   if (activity)
@@ -44,8 +44,11 @@ static Status waitInSlices(const Device &device, const Semaphore &done,
       if (activity)
         activity->add(statistics);
       if (draws)
-        progress.draw(statistics.dispatches.size(), dispatches,
-                      fmt::format("kernels, {} cycles", statistics.cycles));
+        progress.draw(
+            "simulating", statistics.dispatches.size(), dispatches,
+            fmt::format("kernels, {} cycles, {:.0f} cycles/s",
+                        statistics.cycles,
+                        double(statistics.cycles) / progress.seconds()));
     }
     if (!running)
       return status;

@@ -23,6 +23,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "tessera/Support/Progress.h"
 #include "tessera/Support/Status.h"
 #include <cstdint>
 #include <map>
@@ -47,6 +48,8 @@ struct ImportOptions {
   /// shapes is a constant with this value.
   std::map<uint32_t, std::string> inputBytesByPosition;
   std::map<std::string, std::string> inputBytes; ///< Likewise, by name.
+  /// Hears of the nodes of an ONNX model.
+  ProgressFunction progress;
 };
 
 /// What a model file declares, before any dimension is bound.

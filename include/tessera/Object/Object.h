@@ -36,7 +36,7 @@
 namespace tessera {
 
 /// Versions of what an object depends on; a loader refuses other values.
-inline constexpr uint32_t objectVersion = 2;
+inline constexpr uint32_t objectVersion = 3;
 inline constexpr uint32_t isaVersion = 1;
 
 /// An input or output of the entry point: row-major, densely packed.
@@ -100,6 +100,8 @@ struct DispatchInfo {
   uint32_t packet = 0;             ///< Index in the command stream.
   std::vector<uint32_t> operators; ///< Indices in Object::workload.
   MappingInfo mapping, runnerUp;   ///< Chosen, and the best other one.
+  /// Of the arena, that hold data which this packet or a later one reads.
+  uint64_t liveBytes = 0;
   bool operator==(const DispatchInfo &) const = default;
 };
 

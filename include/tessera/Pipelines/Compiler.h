@@ -16,6 +16,7 @@
 
 #include "tessera/Arch/Architecture.h"
 #include "tessera/Object/Object.h"
+#include "tessera/Support/Progress.h"
 #include "tessera/Support/Status.h"
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,8 @@ struct CompileOptions {
   bool exposeDispatches = false;
   /// Fill `timingText` with the time that each pass took.
   bool timing = false;
+  /// Hears of nodes imported and passes run.
+  ProgressFunction progress;
 };
 
 /// What a model file declares, before any dimension is bound.

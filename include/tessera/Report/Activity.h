@@ -26,6 +26,7 @@ struct ActivitySample {
   uint64_t cycle = 0;
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
   uint64_t nocByteHops = 0;
+  std::vector<uint64_t> channelBytes; ///< On each channel's data bus.
   /// Busy cycles of each engine of each core.
   std::vector<std::array<uint64_t, sim::numEngines>> busy;
   bool operator==(const ActivitySample &) const = default;

@@ -59,9 +59,22 @@ struct RunFacts {
 struct MachineReport {
   double clockGhz = 1;
   uint32_t cores = 1;
-  double matrixMacsPerCycle = 0; ///< In the run's main format; 0 without.
-  double vectorOpsPerCycle = 0;  ///< Arithmetic ones.
-  double dramBytesPerCycle = 0;  ///< The ceiling: refresh taken off.
+  double matrixMacsPerCycle = 0;    ///< In the run's main format; 0 without.
+  double vectorOpsPerCycle = 0;     ///< Arithmetic ones.
+  double dramBytesPerCycle = 0;     ///< The ceiling: refresh taken off.
+  std::string network;              ///< "mesh", "ring" or "crossbar".
+  uint32_t routersPerRow = 1;       ///< Of a mesh.
+  double networkCyclesPerCycle = 1; ///< Its clock in the cores'.
+  uint64_t spmBytes = 0;            ///< Of one core.
+  uint64_t dramBytes = 0, sharedBytes = 0;
+};
+
+/// Bytes of DRAM that a program keeps while it runs.
+struct FootprintReport {
+  uint64_t weights = 0; ///< And other constants.
+  uint64_t code = 0;    ///< Kernels, arguments and packets.
+  uint64_t inputs = 0, outputs = 0;
+  uint64_t arena = 0; ///< All intermediate tensors; these share places.
 };
 
 struct DispatchReport {
@@ -79,6 +92,8 @@ struct DispatchReport {
   double matrixUtilization = 0;
   /// What the compiler chose and expected, of one run; docs/report.md.
   MappingInfo mapping, runnerUp;
+  uint64_t spmBytes = 0;  ///< Highest use of a core's scratchpad.
+  uint64_t liveBytes = 0; ///< Of the arena, while it runs.
   uint64_t macs = 0;      ///< Useful ones.
   uint64_t vectorOps = 0; ///< Of operators that only the vector engines do.
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
@@ -94,12 +109,14 @@ struct NodeReport {
   std::vector<std::string> dispatches; ///< That execute it.
   uint64_t cycles = 0, boundCycles = 0;
   uint64_t macs = 0, vectorOps = 0;
+  uint64_t dramBytes = 0; ///< Shared among a dispatch's nodes as its cycles.
 };
 
 struct RunReport {
   std::string arch, model;
   std::string format; ///< That most multiply-accumulates have; else "none".
   MachineReport machine;
+  FootprintReport footprint;
   uint64_t runs = 0;   ///< Executions of the whole model.
   uint64_t cycles = 0; ///< Of all runs; each from first fetch to last signal.
   double timeMicroseconds = 0;
@@ -153,6 +170,7 @@ std::string toJson(const RunReport &report);
 struct SummaryOptions {
   bool color = false;
   size_t topDispatches = 8;
+  bool verbose = false; ///< All dispatches, and the memory side.
 };
 /// A few aligned lines for people.
 std::string formatSummary(const RunReport &report,

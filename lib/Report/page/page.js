@@ -215,12 +215,13 @@ function dispatchTable(run) {
     { name: "limiter", value: (d) => d.limiter, text: true },
     { name: "matrix", value: (d) => d.matrix_utilization, show: percent },
     { name: "DRAM", value: (d) => d.dram_bytes, show: bytes },
+    { name: "scratchpad", value: (d) => d.spm_bytes || 0, show: bytes },
     { name: "model nodes", value: (d) => d.ops.join(", "), text: true },
   ], run.dispatches, { sort: 1 }));
 }
 function nodeTable(run) {
   return section("nodes", "Time by model node", "A dispatch's cycles are shared among the nodes that it computes in the " +
-    "ratio of their bounds; the column adds up to the time of all dispatches. Engines overlap, so a node's part may be less " +
+    "ratio of their bounds, and so is their DRAM traffic; both columns add up to those of all dispatches. Engines overlap, so a node's part may be less " +
     "than its own bound.", table([
     { name: "node", value: (n) => n.name, text: true },
     { name: "kind", value: (n) => n.kind, text: true },
@@ -229,6 +230,7 @@ function nodeTable(run) {
     { name: "bound", value: (n) => n.bound_cycles, show: whole },
     { name: "MACs", value: (n) => n.macs, show: whole },
     { name: "vector operations", value: (n) => n.vector_ops, show: whole },
+    { name: "DRAM", value: (n) => n.dram_bytes || 0, show: bytes },
     { name: "dispatches", value: (n) => n.dispatches.join(", "), text: true },
   ], run.nodes, { sort: 2 }));
 }
@@ -282,6 +284,183 @@ function overTime(entry) {
   [middle, read, written, perCycle(activity.noc)]);
   return section("time", "Over time", `Averages of ${whole(cycle.length - 1)} intervals. Click a name in the legend to show ` +
     "or hide it.", place, network);
+}
+
+// ---------------------------------------------------------------- memory
+
+/// The steps of what is in use while dispatches run, a level until the next one.
+function levels(spans, run, end, value) {
+  const moments = [...new Set(spans.flatMap(([, start, , , finish]) => [start, finish]))].sort((a, b) => a - b);
+  const waiting = spans.slice().sort((a, b) => b[1] - a[1]), xs = [0], ys = [0];
+  let running = [];
+  for (const at of moments) {
+    while (waiting.length && waiting[waiting.length - 1][1] <= at) running.push(waiting.pop());
+    running = running.filter(([, , , , finish]) => finish > at);
+    xs.push(at);
+    ys.push(Math.max(0, ...running.map(([dispatch]) => value(run.dispatches[dispatch]))));
+  }
+  xs.push(end);
+  ys.push(0);
+  return [xs, ys];
+}
+function occupancy(entry) {
+  const { run, spans } = entry, f = run.footprint, machine = run.machine;
+  const end = Math.max(...spans.map(([, , , , finish]) => finish), 1);
+  const steps = uPlot.paths.stepped({ align: 1 });
+  const fixed = f.weights + f.code + f.inputs + f.outputs;
+  const [xs, live] = levels(spans, run, end, (d) => d.live_bytes);
+  const [, spm] = levels(spans, run, end, (d) => d.spm_bytes);
+  const value = (u, v) => v === null || v === undefined ? "–" : bytes(v);
+  const line = (label, name, more) => ({ label, stroke: () => color(name), width: 1.5, points: { show: false }, paths: steps,
+    value, ...more });
+  const draw = (top, series, data) => {
+    const place = make("div", { class: "plot" });
+    chart(place, { height: 180, cursor: { sync: { key: uPlot.sync("time").key } },
+      scales: { x: { time: false }, y: { range: (u, low, high) => [0, Math.max(1, top || high * 1.1)] } },
+      axes: axes({ label: "cycle", values: (u, s) => s.map(whole) },
+        { label: "", size: 76, values: (u, s) => s.map((v) => v === null ? "" : bytes(Math.round(v))) }),
+      series: [{ label: "cycle", value: (u, v) => v === null || v === undefined ? "–" : whole(v) }, ...series] }, [xs, ...data]);
+    return place;
+  };
+  const shared = machine.shared_bytes ? `The program keeps nothing in the shared memory of ${bytes(machine.shared_bytes)}.`
+    : "The machine has no shared memory.";
+  return section("memory", "Memory in use", `DRAM (${bytes(machine.dram_bytes)}): ${bytes(f.weights)} of weights and constants, ` +
+    `${bytes(f.code)} of code and commands, ${bytes(f.inputs)} of inputs and ${bytes(f.outputs)} of outputs all the time; ` +
+    `intermediate tensors that are still to be read, in an arena of ${bytes(f.arena)}. Scratchpad: the highest byte that a ` +
+    `dispatch wrote on any core, of ${bytes(machine.spm_bytes)}. ${shared}`,
+    make("h3", {}, "DRAM"),
+    draw(0, [line("intermediate tensors", "store", { fill: () => color("store") + "22" }), line("with all that stays", "load")],
+      [live, live.map((v) => v + fixed)]),
+    make("h3", {}, "Scratchpad of a core"),
+    draw(machine.spm_bytes, [line("in use", "vector", { fill: () => color("vector") + "22" })], [spm]));
+}
+
+/// A colour for a part of a peak, from the card's to one that stands out.
+const heat = (part) => `color-mix(in srgb, var(--hot) ${Math.round(100 * Math.min(1, part))}%, var(--cold))`;
+function heatKey() {
+  return make("div", { class: "legend" }, make("span", {}, "0 %"), make("span", { class: "heatkey",
+    style: `background:linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map(heat).join(", ")})` }), make("span", {}, "100 %"));
+}
+/// Where routers lie: in the rows of a mesh, or all in one.
+function networkMap(run) {
+  const machine = run.machine, cycles = Math.max(1, run.cycles * machine.network_cycles_per_cycle);
+  const links = run.memory.links.map((link) => ({ ...link, part: link.flits / cycles }));
+  const number = (name) => name.startsWith("router ") ? +name.slice(7) : -1;
+  const routers = new Map();
+  const routerOf = (name) => {
+    const id = number(name);
+    if (!routers.has(id)) routers.set(id, { id, ends: [] });
+    return routers.get(id);
+  };
+  const between = [];
+  for (const link of links) {
+    const from = routerOf(link.from);
+    if (number(link.to) >= 0) { routerOf(link.to); between.push(link); } else from.ends.push(link);
+  }
+  const columns = machine.network === "mesh" ? machine.routers_per_row : Math.max(1, ...[...routers.keys()].map((id) => id + 1));
+  const rows = Math.max(1, ...[...routers.keys()].map((id) => Math.floor(id / columns) + 1));
+  const size = Math.max(26, Math.min(84, Math.floor(900 / columns))), box = size * 0.5;
+  const place = (id) => [(id % columns) * size + size / 2, Math.floor(id / columns) * size + size / 2];
+  const svgNode = (tag, attributes, title) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    if (title) {
+      const about = document.createElementNS("http://www.w3.org/2000/svg", "title");
+      about.textContent = title;
+      node.append(about);
+    }
+    return node;
+  };
+  const say = (link) => `${link.from} to ${link.to}: busy ${percent(link.part)}, ${bytes(link.bytes)}, blocked for ` +
+    `${whole(link.blocked_cycles)} cycles`;
+  const svg = svgNode("svg", { viewBox: `0 0 ${columns * size} ${rows * size}`, class: "network", role: "img",
+    width: columns * size, "aria-label": "Network: how busy each router and link was" });
+  for (const link of between) {
+    const [ax, ay] = place(number(link.from)), [bx, by] = place(number(link.to));
+    // The two directions lie side by side: each to the right of its way.
+    const length = Math.hypot(bx - ax, by - ay) || 1, dx = (bx - ax) / length, dy = (by - ay) / length;
+    const shift = box / 5, gap = length > size * 1.5 ? 0 : box / 2;
+    svg.append(svgNode("line", { x1: ax + dx * gap - dy * shift, y1: ay + dy * gap + dx * shift, x2: bx - dx * gap - dy * shift,
+      y2: by - dy * gap + dx * shift, "stroke-width": box / 4, style: `stroke:${heat(link.part)}` }, say(link)));
+  }
+  for (const router of routers.values()) {
+    const [x, y] = place(router.id);
+    const most = router.ends.reduce((best, link) => (link.part > best.part ? link : best), { part: 0 });
+    svg.append(svgNode("rect", { x: x - box / 2, y: y - box / 2, width: box, height: box, rx: 3,
+      style: `fill:${heat(most.part)};stroke:var(--line)` },
+      `router ${router.id}\n` + router.ends.map(say).join("\n")));
+    const label = svgNode("text", { x, y: y + 4, "text-anchor": "middle", "font-size": Math.max(8, box / 4),
+      style: "fill:var(--text);pointer-events:none" });
+    label.textContent = router.id;
+    svg.append(label);
+  }
+  const busiest = links.slice().sort((a, b) => b.part - a.part).slice(0, 200);
+  return section("network", "Network", `A ${machine.network} of ${routers.size} routers that carried something. A square has the ` +
+    "colour of the busiest port from its router to a core, channel or slice; bars are links between routers, one for each " +
+    "direction. Point at them for figures.", make("div", { class: "scroll", tabindex: "0" }, svg), heatKey(),
+    table([{ name: "from", value: (l) => l.from, text: true }, { name: "to", value: (l) => l.to, text: true },
+      { name: "busy", value: (l) => l.part, show: percent, share: true }, { name: "bytes", value: (l) => l.bytes, show: bytes },
+      { name: "messages", value: (l) => l.messages, show: whole },
+      { name: "blocked cycles", value: (l) => l.blocked_cycles, show: whole }], busiest, { sort: 2 }));
+}
+
+/// One row per DRAM channel over time, and its banks.
+function channelMap(entry) {
+  const { run, activity } = entry, channels = run.memory.channels;
+  const peak = (run.dram.peak_gbps * 1e3 * run.time_us) / channels.length;
+  const moved = (c) => (c.reads + c.writes) * run.memory.atom_bytes;
+  const parts = [];
+  if (activity && activity.channels && activity.channels.length) {
+    const canvas = make("canvas", { class: "heatmap", role: "img", "aria-label": "Use of each DRAM channel over time" });
+    const tip = make("div", { class: "tip" }), place = make("div", { class: "plot" }, canvas, tip);
+    const rowHeight = Math.max(3, Math.min(18, Math.floor(400 / activity.channels.length)));
+    const { cycle } = activity, end = cycle[cycle.length - 1];
+    canvas.style.height = activity.channels.length * rowHeight + "px";
+    const draw = () => {
+      const scale = devicePixelRatio, width = canvas.clientWidth;
+      canvas.width = width * scale;
+      canvas.height = activity.channels.length * rowHeight * scale;
+      const c = canvas.getContext("2d");
+      c.scale(scale, scale);
+      c.fillStyle = color("cold");
+      c.fillRect(0, 0, width, activity.channels.length * rowHeight);
+      c.fillStyle = color("hot");
+      activity.channels.forEach((row, at) => {
+        for (let i = 0; i < row.length; ++i) {
+          const x = (cycle[i] / end) * width, part = digits.indexOf(row[i]) / 61;
+          if (!part) continue;
+          c.globalAlpha = part;
+          c.fillRect(x, at * rowHeight, Math.max(1, (cycle[i + 1] / end) * width - x), rowHeight - (rowHeight > 6 ? 1 : 0));
+        }
+      });
+    };
+    canvas.addEventListener("pointermove", (event) => {
+      const at = Math.floor(event.offsetY / rowHeight), moment = (event.offsetX / canvas.clientWidth) * end;
+      const i = cycle.findIndex((_, k) => k + 1 < cycle.length && cycle[k + 1] > moment);
+      if (i < 0 || !activity.channels[at]) return;
+      tip.style.display = "block";
+      tip.textContent = `channel ${at}: ${percent(digits.indexOf(activity.channels[at][i]) / 61)} of its peak\ncycles ` +
+        `${whole(cycle[i])} to ${whole(cycle[i + 1])}`;
+      tip.style.left = Math.min(event.offsetX + 14, canvas.clientWidth - 260) + "px";
+      tip.style.top = event.offsetY + 14 + "px";
+    });
+    canvas.addEventListener("pointerleave", () => { tip.style.display = "none"; });
+    repaint.push(draw);
+    requestAnimationFrame(draw);
+    parts.push(place, heatKey());
+  }
+  const rows = channels.map((c, i) => ({ ...c, i, part: ratio(moved(c), peak), moved: moved(c) }));
+  parts.push(table([{ name: "channel", value: (c) => c.i }, { name: "of peak", value: (c) => c.part, show: percent, share: true },
+    { name: "bytes", value: (c) => c.moved, show: bytes }, { name: "reads", value: (c) => c.reads, show: whole },
+    { name: "writes", value: (c) => c.writes, show: whole }, { name: "row hits", value: (c) => ratio(c.row_hits,
+      c.row_hits + c.row_misses + c.row_conflicts), show: percent },
+    { name: "conflicts", value: (c) => c.row_conflicts, show: whole },
+    { name: "turnarounds", value: (c) => c.turnarounds, show: whole },
+    { name: "refreshes", value: (c) => c.refreshes, show: whole },
+    { name: "busiest bank", value: (c) => ratio(Math.max(0, ...c.bank_accesses), c.bank_accesses.reduce((a, b) => a + b, 0)),
+      show: percent }], rows, {}));
+  return section("channels", "DRAM channels", "Bytes on each channel's data bus against its peak" + (parts.length > 1 ?
+    ", one row a channel, from the run's start on the left to its end." : "."), ...parts);
 }
 
 // ---------------------------------------------------------------- timeline
@@ -523,6 +702,8 @@ function show(at) {
   if (page.runs.length > 1) sections.push(...comparison(page.runs));
   sections.push(overview(entry.run), roofline(entry.run), dispatchTable(entry.run), nodeTable(entry.run), stalls(entry.run));
   if (entry.activity && entry.activity.cycle.length > 1) sections.push(overTime(entry), timeline(entry));
+  if (entry.run.footprint && entry.spans && entry.spans.length) sections.push(occupancy(entry));
+  if (entry.run.memory && entry.run.machine.network) sections.push(networkMap(entry.run), channelMap(entry));
   if (entry.architecture) sections.push(section("architecture", "Architecture", "", make("pre", { tabindex: "0" }, entry.architecture)));
   if (entry.command) sections.push(section("command", "Made by", "", make("pre", { tabindex: "0" }, entry.command)));
   main.replaceChildren(...sections);

@@ -186,6 +186,7 @@ void Core::begin(CoreTask newTask) {
     services.checker->begin(index);
   size_t profiled = services.options.profile ? task.image->program.size() : 0;
   executions.assign(profiled, 0);
+  taskSpmPeak = 0;
   Cycle now = services.now();
   for (Engine e : allEngines) {
     unit(e).account.wait(StallCause::InstructionFetch, now);
@@ -387,7 +388,8 @@ void Core::countWrite(const isa::Descriptor &td, const ByteInterval &interval) {
     counters.accBytesWritten += bytes;
   } else {
     counters.spmBytesWritten += bytes;
-    counters.spmPeakBytes = std::max(counters.spmPeakBytes, interval.high);
+    taskSpmPeak = std::max(taskSpmPeak, interval.high);
+    counters.spmPeakBytes = std::max(counters.spmPeakBytes, taskSpmPeak);
   }
 }
 

@@ -260,6 +260,8 @@ public:
   bool running() const { return isRunning; }
   /// Engine-cycles and counters up to now.
   CoreStatistics statistics();
+  /// Highest byte of the scratchpad written since the task began, plus one.
+  uint64_t taskPeak() const { return taskSpmPeak; }
   /// What its units wait for, for people.
   void explainWaits(std::vector<std::string> &lines) const;
   /// Where the core is, one line if it runs.
@@ -336,6 +338,7 @@ public:
   Banks banks; ///< Of the scratchpad.
   std::vector<Semaphore> semaphores;
   CoreStatistics counters;          ///< Without the engine table.
+  uint64_t taskSpmPeak = 0;         ///< As counters.spmPeakBytes, of this task.
   std::vector<uint64_t> executions; ///< Of each instruction, if profiled.
 
   template <typename A> void serialize(A &ar);

@@ -68,7 +68,7 @@ template <typename A> void QueueEntry::serialize(A &ar) {
 }
 
 template <typename A> void Core::serialize(A &ar) {
-  fields(ar, epoch, isRunning, task);
+  fields(ar, epoch, isRunning, task, taskSpmPeak);
   size_t spmBytes = spm.size(), accBytes = acc.size(),
          count = semaphores.size();
   fields(ar, spm, acc, banks, semaphores, executions, profile, inbox,

@@ -355,6 +355,7 @@ void CommandProcessor::record(uint32_t q, const Slot &slot) {
     r.haltCycle = slot.haltCycle;
     r.endCycle = now;
     r.macs = slot.macs;
+    r.spmPeakBytes = slot.spmPeak;
     r.dramBytesRead = slot.dramRead, r.dramBytesWritten = slot.dramWritten;
     r.engines = slot.engines;
     dispatchRecords.push_back(r);

@@ -403,8 +403,9 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
 template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
   fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran,
          wantsCores, wantedSince, coresLeft, tasksLeft, argumentBytesRead, task,
-         macs, dramRead, dramWritten, nextCommand, commandCount, childrenLeft,
-         source, exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
+         macs, spmPeak, dramRead, dramWritten, nextCommand, commandCount,
+         childrenLeft, source, exhausted, fetchBegun, firstFetch, trafficBefore,
+         stamp);
   for (EngineCycles &e : engines)
     fields(ar, e.byCause);
   if constexpr (A::loading) {
@@ -428,7 +429,8 @@ template <typename A> void CommandProcessor::Queue::serialize(A &ar) {
 template <typename A> static void serializeRecord(A &ar, DispatchRecord &r) {
   fields(ar, r.queue, r.ringIndex, r.commandIndex, r.packetId, r.kernel, r.x,
          r.y, r.width, r.height, r.fetchCycle, r.startCycle, r.runCycle,
-         r.haltCycle, r.endCycle, r.macs, r.dramBytesRead, r.dramBytesWritten);
+         r.haltCycle, r.endCycle, r.macs, r.spmPeakBytes, r.dramBytesRead,
+         r.dramBytesWritten);
   for (EngineCycles &e : r.engines)
     fields(ar, e.byCause);
 }

@@ -116,7 +116,7 @@ private:
     uint32_t argumentBytesRead = 0;
     CoreTask task;
     EngineTable engines{};
-    uint64_t macs = 0, dramRead = 0, dramWritten = 0;
+    uint64_t macs = 0, spmPeak = 0, dramRead = 0, dramWritten = 0;
     // indirect
     Source source;
     uint32_t nextCommand = 0, commandCount = 0, childrenLeft = 0;

@@ -88,6 +88,8 @@ void CommandProcessor::snapshot(Slot &slot, bool begin) {
     for (size_t e = 0; e < numEngines; ++e)
       begin ? slot.engines[e] -= s.engines[e] : slot.engines[e] += s.engines[e];
     apply(slot.macs, s.totalMacs());
+    if (!begin)
+      slot.spmPeak = std::max(slot.spmPeak, cores[index]->taskPeak());
     apply(slot.dramRead, s.dramBytesRead);
     apply(slot.dramWritten, s.dramBytesWritten);
   }

@@ -71,7 +71,7 @@ TEST(Object, OtherVersionsAreAPreconditionThatFailed) {
   file[offsetof(Elf64_Ehdr, e_flags)] = objectVersion + 1;
   Status status = readObject(file, "x.tsr").status();
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("object version 3; accepted: 2"));
+  EXPECT_THAT(status.message(), HasSubstr("object version 4; accepted: 3"));
 }
 
 TEST(Object, CompatibilityComparesTheIsaHash) {

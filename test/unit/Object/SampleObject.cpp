@@ -115,8 +115,9 @@ Object sampleObject() {
                         0,
                         {0, 1},
                         {"one tile", 120},
-                        {"two tiles", 150}},
-                       {"nothing", {}, 2, {}, {}, {}}};
+                        {"two tiles", 150},
+                        64},
+                       {"nothing", {}, 2, {}, {}, {}, 0}};
   OperatorRecord record;
   record.name = "/layer/Mul";
   record.kind = "elementwise";

@@ -113,6 +113,8 @@ TEST(VerifyObject, Packets) {
 
 TEST(VerifyObject, Reports) {
   expectRefused([](Object &o) { o.dispatches[1].packet = 3; }, "packet 3 of 3");
+  expectRefused([](Object &o) { o.dispatches[0].liveBytes = 65537; },
+                "65537 bytes of 65536 of the arena are live");
   expectRefused([](Object &o) { o.dispatches[0].operators = {2}; },
                 "operator 2 of 2");
   expectRefused([](Object &o) { o.workload[0].format = NumericFormat(99); },

@@ -25,7 +25,7 @@ TEST_F(RunReportTest, ComparisonFindsPartsByTheirNodes) {
     if (record.commandIndex == 2u)
       record.endCycle -= 2000;
   object.dispatches[1].name = "fast_softmax";
-  object.dispatches.push_back({"copy", {}, 3, {}, {}, {}});
+  object.dispatches.push_back({"copy", {}, 3, {}, {}, {}, 0});
   sim::DispatchRecord copy;
   copy.commandIndex = 3;
   copy.endCycle = 50;

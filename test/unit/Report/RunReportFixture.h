@@ -29,9 +29,20 @@ protected:
     softmax.sfuOps = 1;
     object.workload = {product, softmax};
     object.compulsoryBytes = 24576;
-    object.dispatches = {
-        {"matmul_kernel", {"fc", "bias"}, 0, {0}, {"m 8 of 64", 4000}, {}},
-        {"softmax_kernel", {"probabilities"}, 2, {1}, {"m 64 of 64", 900}, {}}};
+    object.dispatches = {{"matmul_kernel",
+                          {"fc", "bias"},
+                          0,
+                          {0},
+                          {"m 8 of 64", 4000},
+                          {},
+                          8192},
+                         {"softmax_kernel",
+                          {"probabilities"},
+                          2,
+                          {1},
+                          {"m 64 of 64", 900},
+                          {},
+                          4096}};
 
     statistics.cycles = 20000;
     statistics.cores.resize(1);

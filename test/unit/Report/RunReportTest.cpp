@@ -14,6 +14,7 @@
 using namespace tessera;
 using namespace tessera::report;
 using testing::HasSubstr;
+using testing::Not;
 using Json = nlohmann::json;
 
 TEST_F(RunReportTest, TotalsOfAllRuns) {
@@ -118,6 +119,7 @@ TEST_F(RunReportTest, NodesAddUpToTheDispatches) {
   sim::DispatchRecord copy;
   copy.commandIndex = 5;
   copy.endCycle = 111;
+  copy.dramBytesRead = 640;
   statistics.dispatches.push_back(copy);
   RunReport run = report();
   ASSERT_EQ(run.nodes.size(), 4u);
@@ -128,12 +130,80 @@ TEST_F(RunReportTest, NodesAddUpToTheDispatches) {
             (std::vector<std::string>{"matmul_kernel"}));
   EXPECT_EQ(run.nodes[3].name, "pad+transpose");
   EXPECT_EQ(run.nodes[3].cycles, 111u);
-  uint64_t nodes = 0, dispatches = 0;
+  // 32,000 bytes of the product and its bias, shared as its cycles are.
+  EXPECT_EQ(run.nodes[0].dramBytes, 32000u * 4096 / (4096 + 1536));
+  EXPECT_EQ(run.nodes[3].dramBytes, 640u);
+  uint64_t nodes = 0, dispatches = 0, nodeBytes = 0, dispatchBytes = 0;
   for (const NodeReport &node : run.nodes)
-    nodes += node.cycles;
-  for (const DispatchReport &dispatch : run.dispatches)
+    nodes += node.cycles, nodeBytes += node.dramBytes;
+  for (const DispatchReport &dispatch : run.dispatches) {
     dispatches += dispatch.cycles;
+    dispatchBytes += dispatch.dramBytesRead + dispatch.dramBytesWritten;
+  }
   EXPECT_EQ(nodes, dispatches);
+  EXPECT_EQ(nodeBytes, dispatchBytes);
+}
+
+TEST_F(RunReportTest, PreparationCountsForItsNode) {
+  object.dispatches.push_back(
+      {"pad_kernel", {"matmul"}, 5, {}, {"d0 64", 100}, {}, 0});
+  sim::DispatchRecord pad;
+  pad.commandIndex = 5;
+  pad.endCycle = 70;
+  pad.dramBytesRead = 8;
+  statistics.dispatches.push_back(pad);
+  uint64_t before = 10000;
+  RunReport run = report();
+  ASSERT_EQ(run.nodes.size(), 2u);
+  EXPECT_EQ(run.nodes[0].cycles, before + 70);
+  EXPECT_EQ(run.nodes[0].macs, 2u * 64 * 64 * 64);
+  EXPECT_EQ(run.nodes[0].dispatches,
+            (std::vector<std::string>{"matmul_kernel", "pad_kernel"}));
+  EXPECT_EQ(run.dispatches[2].boundCycles, 0u);
+}
+
+TEST_F(RunReportTest, MemoryInUse) {
+  object.rodata.resize(640);
+  object.arenaBytes = 16384;
+  object.inputs = {{"image", "f32", {4, 8}, 128}};
+  object.commands.resize(192);
+  for (sim::DispatchRecord &dispatch : statistics.dispatches)
+    dispatch.spmPeakBytes = dispatch.commandIndex == 0u ? 3072 : 1024;
+  statistics.dispatches.back().spmPeakBytes = 2048;
+  RunReport run = report();
+  EXPECT_EQ(run.footprint.weights, 640u);
+  EXPECT_EQ(run.footprint.code, 192u);
+  EXPECT_EQ(run.footprint.inputs, 128u);
+  EXPECT_EQ(run.footprint.outputs, 0u);
+  EXPECT_EQ(run.footprint.arena, 16384u);
+  EXPECT_EQ(run.dispatches[0].spmBytes, 3072u);
+  EXPECT_EQ(run.dispatches[1].spmBytes, 2048u) << "the larger of two runs";
+  EXPECT_EQ(run.dispatches[0].liveBytes, 8192u);
+  EXPECT_EQ(run.machine.network, "mesh");
+}
+
+TEST_F(RunReportTest, VerboseSummaryTellsOfTheMemorySide) {
+  RunReport run = report();
+  sim::MemoryStatistics memory;
+  memory.atomBytes = 64;
+  memory.usefulBytes = 30000, memory.overFetchBytes = 2000;
+  memory.channels.resize(1);
+  memory.channels[0].reads = 300, memory.channels[0].writes = 200;
+  memory.channels[0].rowHits = 480, memory.channels[0].rowMisses = 20;
+  memory.links = {{"router 0", "core 0", 3, 1600, 6400, 5},
+                  {"core 0", "router 0", 0, 0, 0, 0}};
+  run.memory = memory;
+  SummaryOptions options;
+  EXPECT_THAT(formatSummary(run, options), Not(HasSubstr("Memory side")));
+  options.verbose = true;
+  options.topDispatches = 1;
+  std::string text = formatSummary(run, options);
+  EXPECT_THAT(text, HasSubstr("Longest dispatches (2 of 2)"));
+  EXPECT_THAT(text, HasSubstr("480 hits, 20 misses, 0 conflicts"));
+  // 1,600 of 16,000 cycles.
+  EXPECT_THAT(text, HasSubstr("router 0 to core 0: 10.0 % busy, 6.2 KiB, "
+                              "blocked for 5 cycles"));
+  EXPECT_THAT(text, HasSubstr("2.0 KiB fetched beside it"));
 }
 
 TEST_F(RunReportTest, NothingRun) {

@@ -48,7 +48,7 @@ protected:
         {Section::Args, 0, {SymbolKind::Output, 0, 4}},
         {Section::Args, 8, {SymbolKind::Args, 0, 16}},
     };
-    object.dispatches = {{"constants", {"node"}, 1, {}, {}, {}}};
+    object.dispatches = {{"constants", {"node"}, 1, {}, {}, {}, 0}};
     return object;
   }
 };

@@ -112,6 +112,8 @@ struct DispatchRecord {
   uint64_t haltCycle = 0;  ///< Last core done, stores acknowledged.
   uint64_t endCycle = 0;   ///< Completion signalled.
   uint64_t macs = 0;
+  /// Highest byte of a scratchpad that it wrote, plus one; of any of its cores.
+  uint64_t spmPeakBytes = 0;
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
   /// Engine-cycles of its cores from start to halt, summed over the cores.
   EngineTable engines{};
@@ -139,6 +141,7 @@ struct Statistics {
   std::vector<CoreStatistics> cores;
   /// Bytes moved on the DRAM data buses (whole atoms), all requesters.
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
+  std::vector<uint64_t> channelBytes; ///< The same by channel.
   /// Column accesses to an open row, and all; absent where the memory model
   /// has no rows.
   std::optional<uint64_t> dramRowHits, dramColumnAccesses;
