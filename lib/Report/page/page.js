@@ -318,7 +318,8 @@ function occupancy(entry) {
     chart(place, { height: 180, cursor: { sync: { key: uPlot.sync("time").key } },
       scales: { x: { time: false }, y: { range: (u, low, high) => [0, Math.max(1, top || high * 1.1)] } },
       axes: axes({ label: "cycle", values: (u, s) => s.map(whole) },
-        { label: "", size: 76, values: (u, s) => s.map((v) => v === null ? "" : bytes(Math.round(v))) }),
+        { label: "", size: 76, incrs: Array.from({ length: 44 }, (_, i) => 2 ** i),
+          values: (u, s) => s.map((v) => v === null ? "" : bytes(Math.round(v))) }),
       series: [{ label: "cycle", value: (u, v) => v === null || v === undefined ? "–" : whole(v) }, ...series] }, [xs, ...data]);
     return place;
   };
