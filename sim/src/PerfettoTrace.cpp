@@ -58,6 +58,7 @@ enum : uint32_t {
   nameNumber = 10,
   track = 11,
   counterValue = 30,
+  flows = 47,
 };
 }
 namespace annotation {
@@ -94,6 +95,13 @@ static void putBytes(Bytes &out, uint32_t field, const Range &bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
+/// A fixed64.
+static void putFixed(Bytes &out, uint32_t field, uint64_t value) {
+  putVarint(out, uint64_t(field) << 3 | 1);
+  for (unsigned i = 0; i != 8; ++i)
+    out.push_back(uint8_t(value >> (8 * i)));
+}
+
 PerfettoTraceWriter::PerfettoTraceWriter(
     std::map<uint64_t, TracedDispatch> dispatches, Sink sink)
     : dispatches(std::move(dispatches)), sink(std::move(sink)) {
@@ -115,6 +123,12 @@ PerfettoTraceWriter::PerfettoTraceWriter(
   processor = addProcess("command processor");
 }
 
+/// Emptied, its memory kept: most events need no allocation.
+static Bytes &cleared(Bytes &bytes) {
+  bytes.clear();
+  return bytes;
+}
+
 void PerfettoTraceWriter::finish() {
   if (!buffer.empty())
     sink(buffer);
@@ -130,7 +144,7 @@ void PerfettoTraceWriter::writePacket(const Bytes &packet) {
 void PerfettoTraceWriter::writeEvent(const Bytes &trackEvent, uint64_t timeFs) {
   // Rounded times never run backwards, nor do differences of them.
   uint64_t ns = std::max(lastNs, timeFs / 1'000'000);
-  Bytes packet;
+  Bytes &packet = cleared(packetBytes);
   putNumber(packet, field::packet::timestamp, ns - lastNs);
   putNumber(packet, field::packet::sequence, sequenceNumber);
   putNumber(packet, field::packet::sequenceFlags, needsState);
@@ -215,7 +229,7 @@ uint64_t PerfettoTraceWriter::closeLane(Lanes &lanes, uint64_t key) {
 
 void PerfettoTraceWriter::annotate(Bytes &into, std::string_view name,
                                    std::string_view text) {
-  Bytes annotation;
+  Bytes &annotation = cleared(annotationBytes);
   putNumber(annotation, field::annotation::nameNumber,
             intern(annotationNames, name));
   putNumber(annotation, field::annotation::textNumber,
@@ -225,7 +239,7 @@ void PerfettoTraceWriter::annotate(Bytes &into, std::string_view name,
 
 void PerfettoTraceWriter::annotate(Bytes &into, std::string_view name,
                                    uint64_t number) {
-  Bytes annotation;
+  Bytes &annotation = cleared(annotationBytes);
   putNumber(annotation, field::annotation::nameNumber,
             intern(annotationNames, name));
   putNumber(annotation, field::annotation::number, number);
@@ -235,7 +249,8 @@ void PerfettoTraceWriter::annotate(Bytes &into, std::string_view name,
 void PerfettoTraceWriter::sliceBegins(uint64_t track, std::string_view name,
                                       uint64_t timeFs,
                                       const Bytes &annotations) {
-  Bytes event = annotations;
+  Bytes &event = cleared(eventBytes);
+  event.insert(event.end(), annotations.begin(), annotations.end());
   putNumber(event, field::event::type, Begin);
   putNumber(event, field::event::nameNumber, intern(eventNames, name));
   putNumber(event, field::event::track, track);
@@ -243,7 +258,7 @@ void PerfettoTraceWriter::sliceBegins(uint64_t track, std::string_view name,
 }
 
 void PerfettoTraceWriter::sliceEnds(uint64_t track, uint64_t timeFs) {
-  Bytes event;
+  Bytes &event = cleared(eventBytes);
   putNumber(event, field::event::type, End);
   putNumber(event, field::event::track, track);
   writeEvent(event, timeFs);
@@ -251,7 +266,7 @@ void PerfettoTraceWriter::sliceEnds(uint64_t track, uint64_t timeFs) {
 
 void PerfettoTraceWriter::counter(uint64_t track, uint64_t value,
                                   uint64_t timeFs) {
-  Bytes event;
+  Bytes &event = cleared(eventBytes);
   putNumber(event, field::event::type, Counter);
   putNumber(event, field::event::track, track);
   putNumber(event, field::event::counterValue, value);
@@ -268,16 +283,42 @@ void PerfettoTraceWriter::dispatchBegins(const TraceEvent &event) {
   annotate(annotations, "packet", event.value);
   if (dispatch && !dispatch->nodes.empty())
     annotate(annotations, "nodes", dispatch->nodes);
+  // An arrow from what submitted it, and one to each of its cores.
+  if (submission)
+    putFixed(annotations, field::event::flows, submission);
+  submission = 0;
+  uint64_t flow = numFlows + 1;
+  for (size_t i = 0; dispatch && i < dispatch->cores.size(); ++i)
+    putFixed(annotations, field::event::flows, ++numFlows);
   uint64_t track =
-      openLane(dispatchLanes, "dispatches", processor, event.value);
+      openLane(queueLanes[event.id], fmt::format("queue {}", event.id),
+               processor, event.value);
   sliceBegins(track, name, event.timeFs, annotations);
   if (!dispatch)
     return;
   for (uint32_t core : dispatch->cores) {
     CoreTracks &tracks = coreTracks(core);
     tracks.dispatch = dispatch;
-    sliceBegins(tracks.kernel, name, event.timeFs, {});
+    Bytes arrow;
+    putFixed(arrow, field::event::flows, flow++);
+    sliceBegins(tracks.kernel, name, event.timeFs, arrow);
   }
+}
+
+void PerfettoTraceWriter::hostSteps(const TraceEvent &event) {
+  if (!host) {
+    host = addProcess("host");
+    hostThread = addTrack("thread", host, false);
+  }
+  if (event.kind == TraceEvent::Kind::HostEnd)
+    return sliceEnds(hostThread, event.timeFs);
+  Bytes arrow;
+  if (HostStep(event.id) == HostStep::Submit) {
+    submission = ++numFlows;
+    putFixed(arrow, field::event::flows, submission);
+  }
+  sliceBegins(hostThread, hostStepName(HostStep(event.id)), event.timeFs,
+              arrow);
 }
 
 void PerfettoTraceWriter::dispatchEnds(const TraceEvent &event) {
@@ -291,8 +332,9 @@ void PerfettoTraceWriter::dispatchEnds(const TraceEvent &event) {
     }
   if (uint64_t track = closeLane(partLanes, event.value))
     sliceEnds(track, event.timeFs);
-  if (uint64_t track = closeLane(dispatchLanes, event.value))
-    sliceEnds(track, event.timeFs);
+  for (auto &[queue, lanes] : queueLanes)
+    if (uint64_t track = closeLane(lanes, event.value))
+      return sliceEnds(track, event.timeFs);
 }
 
 void PerfettoTraceWriter::dispatchSteps(const TraceEvent &event) {
@@ -307,7 +349,7 @@ void PerfettoTraceWriter::dispatchSteps(const TraceEvent &event) {
 void PerfettoTraceWriter::instructionBegins(const TraceEvent &event) {
   CoreTracks &tracks = coreTracks(event.core);
   const isa::InstInfo *info = isa::lookupInst(event.opcode);
-  Bytes annotations;
+  Bytes &annotations = cleared(annotationsBytes);
   annotate(annotations, "pc", event.pc);
   if (tracks.dispatch) {
     const auto &locations = tracks.dispatch->locations;
@@ -338,6 +380,9 @@ void PerfettoTraceWriter::event(const TraceEvent &event) {
       sliceEnds(track, event.timeFs);
     return;
   }
+  case TraceEvent::Kind::HostBegin:
+  case TraceEvent::Kind::HostEnd:
+    return hostSteps(event);
   case TraceEvent::Kind::Semaphore: {
     CoreTracks &tracks = coreTracks(event.core);
     auto [place, isNew] = tracks.semaphores.try_emplace(event.id);

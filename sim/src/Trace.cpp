@@ -30,6 +30,22 @@ const char *dispatchPartName(DispatchPart part) {
   return "?";
 }
 
+const char *hostStepName(HostStep step) {
+  switch (step) {
+  case HostStep::Load:
+    return "load program";
+  case HostStep::Write:
+    return "write inputs";
+  case HostStep::Submit:
+    return "submit";
+  case HostStep::Wait:
+    return "wait";
+  case HostStep::Read:
+    return "read outputs";
+  }
+  return "?";
+}
+
 void ChromeTraceWriter::event(const TraceEvent &event) {
   // This format's rows hold whole dispatches; Perfetto's have their parts.
   if (event.kind == TraceEvent::Kind::DispatchStep)
@@ -71,6 +87,9 @@ std::string ChromeTraceWriter::json() const {
           "\"args\":{{\"name\":\"{}\"}}}}",
           core, t, t == dispatchThread ? "dispatch" : engineName(Engine(t))));
   }
+  line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
+                   "\"args\":{{\"name\":\"host\"}}}}",
+                   cores));
   for (const TraceEvent &e : events) {
     std::string ts = microseconds(e.timeFs);
     const isa::InstInfo *info = isa::lookupInst(e.opcode);
@@ -107,6 +126,13 @@ std::string ChromeTraceWriter::json() const {
                        "{}\",\"pid\":0,\"ts\":{},\"args\":{{"
                        "\"value\":{}}}}}",
                        e.id, ts, e.value));
+      break;
+    case TraceEvent::Kind::HostBegin:
+    case TraceEvent::Kind::HostEnd:
+      line(fmt::format("{{\"ph\":\"{}\",\"name\":\"{}\",\"pid\":{},\"tid\":0,"
+                       "\"ts\":{}}}",
+                       e.kind == TraceEvent::Kind::HostBegin ? "B" : "E",
+                       hostStepName(HostStep(e.id)), cores, ts));
       break;
     case TraceEvent::Kind::Mark:
       line(fmt::format("{{\"ph\":\"i\",\"s\":\"t\",\"name\":\"mark "

@@ -27,6 +27,10 @@ def fields(data):
 
     while at < len(data):
         tag = varint()
+        if tag & 7 == 1:
+            yield tag >> 3, int.from_bytes(data[at:at + 8], "little")
+            at += 8
+            continue
         value = varint()
         if tag & 7 == 2:
             assert at + value <= len(data), "cut off"
@@ -40,7 +44,7 @@ def first(data, number, default=0):
     return next((value for n, value in fields(data) if n == number), default)
 
 
-Event = collections.namedtuple("Event", "ns track kind name arguments value")
+Event = collections.namedtuple("Event", "ns track kind name arguments value flows")
 
 
 def read_trace(data):
@@ -66,7 +70,8 @@ def read_trace(data):
             arguments = {names[3, first(a, 1)]: names[29, first(a, 17)] if first(a, 17) else first(a, 3)
                          for n, a in event if n == 4}
             events.append(Event(now, (values[11], tracks[values[11]]), values[9],
-                                names.get((2, values.get(10))), arguments, values.get(30)))
+                                names.get((2, values.get(10))), arguments, values.get(30),
+                                [value for n, value in event if n == 47]))
     return events
 
 
@@ -117,17 +122,33 @@ class Trace(unittest.TestCase):
         self.assertGreater(sum(found.values()), 100)
 
     def test_dispatches_are_those_of_the_report(self):
-        slices = [event for event in self.events if event.kind == 1 and event.track[1] == "command processor/dispatches"]
+        slices = [event for event in self.events if event.kind == 1 and event.track[1] == "command processor/queue 0"]
         self.assertEqual([event.name for event in slices], [dispatch["name"] for dispatch in self.report["dispatches"]])
         self.assertEqual([event.arguments["nodes"] for event in slices],
                          [", ".join(dispatch["ops"]) for dispatch in self.report["dispatches"]])
         ended = {}
         for event in self.events:
-            if event.kind == 2 and event.track[1] == "command processor/dispatches":
+            if event.kind == 2 and event.track[1] == "command processor/queue 0":
                 ended.setdefault(len(ended), event.ns)
         # The clock of `edge` is 1 GHz: a nanosecond is a cycle.
         self.assertEqual([ended[i] - event.ns for i, event in enumerate(slices)],
                          [dispatch["cycles"] for dispatch in self.report["dispatches"]])
+
+    def test_arrows_lead_from_the_host_to_the_cores(self):
+        ends = collections.defaultdict(list)
+        for event in self.events:
+            for flow in event.flows:
+                ends[flow].append(event)
+        self.assertGreater(len(ends), len(self.report["dispatches"]))
+        for begin, end in ends.values():
+            self.assertLessEqual(begin.ns, end.ns)
+            if begin.track[1] == "host/thread":
+                self.assertEqual((begin.name, end.track[1]), ("submit", "command processor/queue 0"))
+            else:
+                self.assertEqual((begin.track[1], begin.name), ("command processor/queue 0", end.name))
+                self.assertRegex(end.track[1], r"core \d+/kernel")
+        steps = [event.name for event in self.events if event.kind == 1 and event.track[1] == "host/thread"]
+        self.assertEqual(steps, ["load program", "write inputs", "submit", "wait", "read outputs"])
 
     def test_instructions_say_where_they_come_from(self):
         sources = {event.arguments.get("source") for event in self.events if event.kind == 1 and event.name == "mma"}

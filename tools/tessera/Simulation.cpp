@@ -12,6 +12,7 @@
 #include "tessera/runtime/Queue.h"
 #include <chrono>
 #include <fmt/format.h>
+#include <optional>
 
 namespace tessera::tool {
 
@@ -22,6 +23,72 @@ static Result<Buffer> makeBuffer(AddressSpace &space,
   BufferOptions options;
   options.label = tensor.name;
   return space.allocate(std::max<uint64_t>(tensor.bytes, 1), options);
+}
+
+namespace {
+/// Tells an observer (null: nobody) of what the host does, from here to the end
+/// of the scope.
+class HostStepTrace {
+public:
+  HostStepTrace(sim::TraceObserver *observer, const sim::Device &simulator,
+                sim::HostStep step)
+      : observer(observer), simulator(simulator), step(step) {
+    tell(sim::TraceEvent::Kind::HostBegin);
+  }
+  ~HostStepTrace() { tell(sim::TraceEvent::Kind::HostEnd); }
+  HostStepTrace(const HostStepTrace &) = delete;
+  HostStepTrace &operator=(const HostStepTrace &) = delete;
+
+private:
+  void tell(sim::TraceEvent::Kind kind) const {
+    if (!observer)
+      return;
+    sim::TraceEvent event;
+    event.kind = kind;
+    event.id = uint32_t(step);
+    event.timeFs = simulator.now();
+    observer->event(event);
+  }
+
+  sim::TraceObserver *observer;
+  const sim::Device &simulator;
+  sim::HostStep step;
+};
+} // namespace
+
+static Result<Executable> load(AddressSpace &space, const Object &object) {
+  return Executable::load(
+      space, object, object.sourceName.empty() ? "program" : object.sourceName);
+}
+
+static Result<std::vector<Buffer>> bind(AddressSpace &space,
+                                        const Object &object,
+                                        std::span<const HostTensor> inputs) {
+  std::vector<Buffer> bindings;
+  for (size_t i = 0; i < object.inputs.size(); ++i) {
+    TESSERA_ASSIGN_OR_RETURN(Buffer buffer,
+                             makeBuffer(space, object.inputs[i]));
+    TESSERA_RETURN_IF_ERROR(buffer.write(0, inputs[i].bytes));
+    bindings.push_back(std::move(buffer));
+  }
+  for (const TensorSignature &output : object.outputs) {
+    TESSERA_ASSIGN_OR_RETURN(Buffer buffer, makeBuffer(space, output));
+    bindings.push_back(std::move(buffer));
+  }
+  return bindings;
+}
+
+static Result<std::vector<HostTensor>> readOutputs(const Object &object,
+                                                   std::span<Buffer> buffers) {
+  std::vector<HostTensor> outputs;
+  for (size_t i = 0; i < object.outputs.size(); ++i) {
+    const TensorSignature &output = object.outputs[i];
+    HostTensor tensor{output.name, output.type, output.shape, {}};
+    tensor.bytes.resize(output.bytes);
+    TESSERA_RETURN_IF_ERROR(buffers[i].read(0, tensor.bytes));
+    outputs.push_back(std::move(tensor));
+  }
+  return outputs;
 }
 
 /// Waits in slices of device time, so that a terminal sees progress, and
@@ -93,22 +160,17 @@ Result<SimulationResult> simulate(const Object &object,
   TESSERA_ASSIGN_OR_RETURN(Device device,
                            Device::create(std::move(driver), arch.name));
   TESSERA_ASSIGN_OR_RETURN(AddressSpace space, AddressSpace::create(device));
-  TESSERA_ASSIGN_OR_RETURN(Executable executable,
-                           Executable::load(space, object,
-                                            object.sourceName.empty()
-                                                ? "program"
-                                                : object.sourceName));
-  std::vector<Buffer> bindings;
-  for (size_t i = 0; i < object.inputs.size(); ++i) {
-    TESSERA_ASSIGN_OR_RETURN(Buffer buffer,
-                             makeBuffer(space, object.inputs[i]));
-    TESSERA_RETURN_IF_ERROR(buffer.write(0, inputs[i].bytes));
-    bindings.push_back(std::move(buffer));
-  }
-  for (const TensorSignature &output : object.outputs) {
-    TESSERA_ASSIGN_OR_RETURN(Buffer buffer, makeBuffer(space, output));
-    bindings.push_back(std::move(buffer));
-  }
+  std::optional<HostStepTrace> step;
+  auto begin = [&](sim::HostStep next) {
+    step.reset();
+    step.emplace(options.observer, simulator, next);
+  };
+  begin(sim::HostStep::Load);
+  TESSERA_ASSIGN_OR_RETURN(Executable executable, load(space, object));
+  begin(sim::HostStep::Write);
+  TESSERA_ASSIGN_OR_RETURN(std::vector<Buffer> bindings,
+                           bind(space, object, inputs));
+  begin(sim::HostStep::Submit);
   TESSERA_ASSIGN_OR_RETURN(Queue queue, Queue::create(space));
   TESSERA_ASSIGN_OR_RETURN(Semaphore done,
                            Semaphore::create(device, {.label = "completion"}));
@@ -120,6 +182,7 @@ Result<SimulationResult> simulate(const Object &object,
                              executable.kernel(object.kernels[i].name));
     result.kernels[kernel.record] = i;
   }
+  begin(sim::HostStep::Wait);
   Status status =
       waitInSlices(device, done, simulator, object.dispatches.size(),
                    options.activity ? &result.activity : nullptr);
@@ -140,14 +203,13 @@ Result<SimulationResult> simulate(const Object &object,
   result.memory = simulator.memoryStatistics();
   TESSERA_RETURN_IF_ERROR(simulator.checkConservation());
   simulator.setTraceObserver(nullptr);
-  for (size_t i = 0; i < object.outputs.size() && !options.timingOnly; ++i) {
-    const TensorSignature &output = object.outputs[i];
-    HostTensor tensor{output.name, output.type, output.shape, {}};
-    tensor.bytes.resize(output.bytes);
-    TESSERA_RETURN_IF_ERROR(
-        bindings[object.inputs.size() + i].read(0, tensor.bytes));
-    result.outputs.push_back(std::move(tensor));
+  begin(sim::HostStep::Read);
+  if (!options.timingOnly) {
+    TESSERA_ASSIGN_OR_RETURN(
+        result.outputs,
+        readOutputs(object, std::span(bindings).subspan(object.inputs.size())));
   }
+  step.reset();
   result.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

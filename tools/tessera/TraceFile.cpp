@@ -9,6 +9,7 @@
 #include "FileOutput.h"
 #include "tessera/ISA/Packet.h"
 #include "tessera/Support/Bytes.h"
+#include "tessera/sim/BackgroundTrace.h"
 #include "tessera/sim/PerfettoTrace.h"
 #include <cerrno>
 #include <cstring>
@@ -38,17 +39,20 @@ public:
                std::map<uint64_t, sim::TracedDispatch> dispatches)
       : path(path), partial(fmt::format("{}.{}.partial", path, getpid())),
         stream(partial, std::ios::binary | std::ios::trunc),
-        writer(std::move(dispatches), [this](std::span<const uint8_t> bytes) {
-          stream.write(reinterpret_cast<const char *>(bytes.data()),
-                       std::streamsize(bytes.size()));
-        }) {}
+        writer(std::move(dispatches),
+               [this](std::span<const uint8_t> bytes) {
+                 stream.write(reinterpret_cast<const char *>(bytes.data()),
+                              std::streamsize(bytes.size()));
+               }),
+        background(writer) {}
   ~PerfettoFile() override {
     std::error_code ignored;
     if (!finished)
       std::filesystem::remove(partial, ignored);
   }
-  sim::TraceObserver &observer() override { return writer; }
+  sim::TraceObserver &observer() override { return background; }
   Status finish() override {
+    background.finish();
     writer.finish();
     stream.close();
     std::error_code error;
@@ -68,6 +72,7 @@ private:
   std::ofstream stream;
   bool finished = false;
   sim::PerfettoTraceWriter writer;
+  sim::BackgroundTrace background; ///< Ends before what it writes with.
 };
 } // namespace
 

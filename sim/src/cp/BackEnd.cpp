@@ -184,6 +184,7 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
     if (services.observer) {
       TraceEvent event;
       event.kind = TraceEvent::Kind::DispatchBegin;
+      event.id = q;
       event.core =
           rectangle(std::get<isa::DispatchPacket>(slot.packet.body)).front();
       event.value = slot.packet.id;

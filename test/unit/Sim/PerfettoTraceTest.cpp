@@ -7,6 +7,7 @@
 
 #include "tessera/sim/PerfettoTrace.h"
 #include "tessera/ISA/Instruction.h"
+#include "tessera/sim/BackgroundTrace.h"
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,6 +42,14 @@ struct Message {
       uint64_t tag = varint();
       Field field;
       field.number = uint32_t(tag >> 3);
+      if ((tag & 7) == 1) {
+        for (unsigned i = 0; i != 8 && !from.empty(); ++i) {
+          field.value |= uint64_t(from.front()) << (8 * i);
+          from = from.subspan(1);
+        }
+        fields.push_back(std::move(field));
+        continue;
+      }
       field.value = varint();
       if ((tag & 7) == 2) {
         if (field.value > from.size()) {
@@ -127,6 +136,8 @@ private:
         line += " " + texts.at({3, annotation.number(1)}) + "=";
         line += annotation.find(17) ? texts.at({29, annotation.number(17)})
                                     : fmt::format("{}", annotation.number(3));
+      } else if (field.number == 47) {
+        line += fmt::format(" arrow {}", field.value);
       }
     lines.push_back(line);
   }
@@ -164,6 +175,10 @@ TEST(PerfettoTrace, ReadsBack) {
   PerfettoTraceWriter writer(dispatches, [&](std::span<const uint8_t> bytes) {
     trace.insert(trace.end(), bytes.begin(), bytes.end());
   });
+  TraceEvent submit = at(5, HostBegin);
+  submit.id = uint32_t(HostStep::Submit);
+  writer.event(submit);
+  writer.event(at(6, HostEnd));
   writer.event(at(10, DispatchBegin, 1, 7));
   writer.event(instruction(20, InstructionBegin, 1, 3));
   writer.event(instruction(25, InstructionBegin, 1, 5)); // Overlaps.
@@ -184,19 +199,21 @@ TEST(PerfettoTrace, ReadsBack) {
   EXPECT_THAT(
       Reader(trace).lines,
       testing::ElementsAre(
-          "10 command processor/dispatches#2: begin conv packet=7 "
-          "nodes=conv1, relu1",
-          "10 core 1/kernel#4: begin conv", "10 core 2/kernel#6: begin conv",
-          "20 core 1/matrix#7: begin mma pc=3 source=prologue",
-          "25 core 1/matrix#8: begin mma pc=5 source=n1", "26 core 2/s4#9: = 3",
-          "30 core 1/matrix#7: end",
-          "30 core 1/matrix#7: begin mma pc=5 source=n1",
-          "31 core 1/matrix#7: end", "32 core 1/matrix#8: end",
-          "33 core 1/kernel#4: instant mark 9", "40 core 1/kernel#4: end",
-          "40 core 2/kernel#6: end", "40 command processor/dispatches#2: end",
-          "41 command processor/dispatches#2: begin dispatch 99 packet=99",
-          "42 command processor/dispatches#2: end",
-          "50 command processor/timeline 0#10: = 1099511627776"));
+          "5 host/thread#3: begin submit arrow 1", "6 host/thread#3: end",
+          "10 command processor/queue 0#4: begin conv packet=7 "
+          "nodes=conv1, relu1 arrow 1 arrow 2 arrow 3",
+          "10 core 1/kernel#6: begin conv arrow 2",
+          "10 core 2/kernel#8: begin conv arrow 3",
+          "20 core 1/matrix#9: begin mma pc=3 source=prologue",
+          "25 core 1/matrix#10: begin mma pc=5 source=n1",
+          "26 core 2/s4#11: = 3", "30 core 1/matrix#9: end",
+          "30 core 1/matrix#9: begin mma pc=5 source=n1",
+          "31 core 1/matrix#9: end", "32 core 1/matrix#10: end",
+          "33 core 1/kernel#6: instant mark 9", "40 core 1/kernel#6: end",
+          "40 core 2/kernel#8: end", "40 command processor/queue 0#4: end",
+          "41 command processor/queue 0#4: begin dispatch 99 packet=99",
+          "42 command processor/queue 0#4: end",
+          "50 command processor/timeline 0#12: = 1099511627776"));
 }
 
 TEST(PerfettoTrace, MemoryIsBoundedAndEventsAreSmall) {
@@ -216,4 +233,44 @@ TEST(PerfettoTrace, MemoryIsBoundedAndEventsAreSmall) {
   writer.finish();
   EXPECT_LE(largest, 66'000u);
   EXPECT_LE(double(total) / double(writer.events()), 24.0);
+}
+
+/// Encoded on a thread of its own, a trace has the same bytes.
+TEST(BackgroundTrace, SameBytesAsWithoutAThread) {
+  using enum TraceEvent::Kind;
+  auto record = [](TraceObserver &observer) {
+    for (uint64_t i = 0; i < 100'000; ++i) {
+      observer.event(instruction(2 * i, InstructionBegin, i % 3, i % 50));
+      observer.event(instruction(2 * i + 1, InstructionEnd, i % 3, i % 50));
+    }
+  };
+  Bytes direct, background;
+  auto into = [](Bytes &trace) {
+    return [&trace](std::span<const uint8_t> bytes) {
+      trace.insert(trace.end(), bytes.begin(), bytes.end());
+    };
+  };
+  PerfettoTraceWriter first({}, into(direct)), second({}, into(background));
+  record(first);
+  first.finish();
+  {
+    BackgroundTrace thread(second);
+    record(thread);
+    thread.finish();
+    EXPECT_EQ(second.events(), 200'000u);
+    second.finish();
+    thread.finish(); // Once more changes nothing.
+  }
+  EXPECT_EQ(direct, background);
+}
+
+TEST(BackgroundTrace, EndsWithoutAnEvent) {
+  Bytes trace;
+  PerfettoTraceWriter writer({}, [&](std::span<const uint8_t> bytes) {
+    trace.insert(trace.end(), bytes.begin(), bytes.end());
+  });
+  {
+    BackgroundTrace thread(writer);
+  }
+  EXPECT_EQ(writer.events(), 0u);
 }

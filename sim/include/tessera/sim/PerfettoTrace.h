@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -51,9 +52,16 @@ public:
 private:
   using Bytes = std::vector<uint8_t>;
   /// A numbered list of texts, each of which is written once.
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
   struct Interned {
     uint32_t field; ///< In InternedData.
-    std::map<std::string, uint64_t, std::less<>> numbers;
+    std::unordered_map<std::string, uint64_t, TextHash, std::equal_to<>>
+        numbers;
   };
   /// Tracks of one name, as many as there are slices at a time.
   struct Lanes {
@@ -80,6 +88,7 @@ private:
   void dispatchBegins(const TraceEvent &event);
   void dispatchEnds(const TraceEvent &event);
   void dispatchSteps(const TraceEvent &event);
+  void hostSteps(const TraceEvent &event);
   void instructionBegins(const TraceEvent &event);
   void counter(uint64_t track, uint64_t value, uint64_t timeFs);
   void sliceBegins(uint64_t track, std::string_view name, uint64_t timeFs,
@@ -95,12 +104,17 @@ private:
   Sink sink;
   Bytes buffer;      ///< Not given to the sink yet.
   Bytes newInterned; ///< Entries of InternedData for the next packet.
+  /// What the functions of their names build.
+  Bytes packetBytes, eventBytes, annotationBytes, annotationsBytes;
   Interned eventNames{2, {}}, annotationNames{3, {}}, annotationTexts{29, {}};
   std::map<uint32_t, CoreTracks> cores;
   std::map<uint32_t, uint64_t> timelines;
   uint64_t processor = 0; ///< Process of the command processor.
-  Lanes dispatchLanes, partLanes;
-  uint64_t numTracks = 0, numProcesses = 0, numEvents = 0;
+  uint64_t host = 0, hostThread = 0;
+  std::map<uint32_t, Lanes> queueLanes; ///< Dispatches by queue.
+  Lanes partLanes;
+  uint64_t submission = 0; ///< Arrow from it to the next dispatch; 0: none.
+  uint64_t numFlows = 0, numTracks = 0, numProcesses = 0, numEvents = 0;
   uint64_t lastNs = 0;
 };
 

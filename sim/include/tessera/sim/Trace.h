@@ -21,7 +21,8 @@ namespace tessera::sim {
 
 struct TraceEvent {
   enum class Kind : uint8_t {
-    DispatchBegin, ///< value: packet id. core: first core of the rectangle.
+    /// value: packet id; core: first core of the rectangle; id: queue.
+    DispatchBegin,
     DispatchEnd,
     /// A dispatch comes to a new part of its way: value: packet id; id: what.
     DispatchStep,
@@ -30,6 +31,8 @@ struct TraceEvent {
     Semaphore, ///< A core's semaphore changed: id and its new value.
     Timeline,  ///< A timeline semaphore changed: id and its new value.
     Mark,      ///< `mark`: value is its identifier.
+    HostBegin, ///< The host begins a step; id: which, HostStep.
+    HostEnd,
   };
   Kind kind = Kind::Mark;
   Engine engine = Engine::Sequencer;
@@ -51,6 +54,10 @@ enum class DispatchPart : uint8_t {
   Signal,    ///< All halted: messages back, completion.
 };
 const char *dispatchPartName(DispatchPart part);
+
+/// What the host does for a run.
+enum class HostStep : uint8_t { Load, Write, Submit, Wait, Read };
+const char *hostStepName(HostStep step);
 
 class TraceObserver {
 public:
