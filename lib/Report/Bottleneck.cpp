@@ -18,21 +18,64 @@ static uint64_t floorOf(const DispatchReport &dispatch) {
   return std::max(dispatch.boundCycles, dispatch.memoryCycles);
 }
 
-DispatchVerdict report::judge(const DispatchReport &dispatch) {
-  if (2 * floorOf(dispatch) >= dispatch.cycles)
-    return {dispatch.limiter, sim::StallCause::Busy};
-  // The sequencer waits for the engines and the store engine comes last: what
-  // holds the others up says more. A queue that is empty says nothing.
+/// The engine that a cause is a wait for.
+static std::optional<sim::Engine> waitedFor(sim::StallCause cause) {
   using enum sim::StallCause;
-  std::array<uint64_t, sim::numStallCauses> waits{};
+  switch (cause) {
+  case WaitLoad:
+    return sim::Engine::Load;
+  case WaitStore:
+    return sim::Engine::Store;
+  case WaitMatrix:
+    return sim::Engine::Matrix;
+  case WaitVector:
+    return sim::Engine::Vector;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The largest of an engine's causes; QueueEmpty if it had nothing to do.
+static sim::StallCause largest(const sim::EngineCycles &cycles) {
+  sim::EngineCycles counted = cycles;
+  using enum sim::StallCause;
+  for (sim::StallCause cause : {QueueEmpty, NoKernel})
+    counted.byCause[size_t(cause)] = 0;
+  auto most = std::max_element(counted.byCause.begin(), counted.byCause.end());
+  return *most ? sim::StallCause(most - counted.byCause.begin()) : QueueEmpty;
+}
+
+DispatchVerdict report::judge(const DispatchReport &dispatch) {
+  DispatchVerdict verdict;
+  if (2 * floorOf(dispatch) >= dispatch.cycles) {
+    verdict.limiter = dispatch.limiter;
+    return verdict;
+  }
+  if (2 * dispatch.kernelCycles < dispatch.cycles) {
+    verdict.outsideKernel = true;
+    return verdict;
+  }
+  // The sequencer waits for the engines and the store engine comes last: what
+  // holds the others up says more.
+  sim::EngineCycles waits;
   for (sim::Engine engine :
        {sim::Engine::Load, sim::Engine::Matrix, sim::Engine::Vector})
-    for (size_t cause = 0; cause < sim::numStallCauses; ++cause)
-      waits[cause] += dispatch.engines[size_t(engine)].byCause[cause];
-  for (sim::StallCause cause : {Busy, QueueEmpty, NoKernel})
-    waits[size_t(cause)] = 0;
-  auto most = std::max_element(waits.begin(), waits.end());
-  return {Limiter::None, *most ? sim::StallCause(most - waits.begin()) : Busy};
+    waits += dispatch.engines[size_t(engine)];
+  waits.byCause[size_t(sim::StallCause::Busy)] = 0;
+  verdict.cause = largest(waits);
+  // An engine that others wait for may wait itself; the way is short, and a
+  // circle ends it.
+  for (size_t steps = 0; steps < sim::numEngines; ++steps) {
+    std::optional<sim::Engine> next = waitedFor(verdict.cause);
+    if (!next)
+      break;
+    sim::StallCause own = largest(dispatch.engines[size_t(*next)]);
+    if (own == sim::StallCause::QueueEmpty)
+      break;
+    verdict.engine = next;
+    verdict.cause = own;
+  }
+  return verdict;
 }
 
 static std::string percent(double part) {
@@ -55,13 +98,29 @@ static std::string_view limiterText(Limiter limiter) {
   return "";
 }
 
+static std::string_view engineText(sim::Engine engine) {
+  switch (engine) {
+  case sim::Engine::Sequencer:
+    return "the sequencers";
+  case sim::Engine::Load:
+    return "the load engines";
+  case sim::Engine::Store:
+    return "the store engines";
+  case sim::Engine::Matrix:
+    return "the matrix engines";
+  case sim::Engine::Vector:
+    return "the vector engines";
+  }
+  return "";
+}
+
 static std::string_view causeText(sim::StallCause cause) {
   using enum sim::StallCause;
   switch (cause) {
   case FillDrain:
     return "pipelines that fill and drain";
   case WeightLoad:
-    return "weights that are loaded into the matrix engines";
+    return "weights that are loaded into the array";
   case WaitSequencer:
     return "signals of the sequencers";
   case WaitLoad:
@@ -75,7 +134,7 @@ static std::string_view causeText(sim::StallCause cause) {
   case BankConflict:
     return "scratchpad bank conflicts";
   case BackPressure:
-    return "DMA engines that can take no more";
+    return "a network that can take no more";
   case Dram:
     return "answers of the DRAM";
   case Tlb:
@@ -90,6 +149,22 @@ static std::string_view causeText(sim::StallCause cause) {
     break;
   }
   return "work to be issued";
+}
+
+/// "limited by DRAM bandwidth", "waiting for the matrix engines, these for
+/// scratchpad bank conflicts".
+static std::string describe(const DispatchVerdict &verdict) {
+  if (verdict.limiter != Limiter::None)
+    return fmt::format("limited by {}", limiterText(verdict.limiter));
+  if (verdict.outsideKernel)
+    return "starting and ending kernels";
+  if (!verdict.engine)
+    return fmt::format("waiting for {}", causeText(verdict.cause));
+  std::string_view engine = engineText(*verdict.engine);
+  if (verdict.cause == sim::StallCause::Busy)
+    return fmt::format("waiting for {}, which are busy", engine);
+  return fmt::format("waiting for {}, which wait for {}", engine,
+                     causeText(verdict.cause));
 }
 
 /// The group of `tessera whatif --scale` that speeds a limiter up.
@@ -119,16 +194,11 @@ struct TimePart {
 /// Where the time goes, the largest part first. Dispatches may overlap: then
 /// the parts are of their sum.
 static std::vector<TimePart> timeParts(const RunReport &report) {
-  std::map<Limiter, uint64_t> byLimiter;
-  std::map<sim::StallCause, uint64_t> byCause;
+  std::map<DispatchVerdict, uint64_t> byVerdict;
   uint64_t inside = 0;
   for (const DispatchReport &dispatch : report.dispatches) {
-    DispatchVerdict verdict = judge(dispatch);
     inside += dispatch.cycles;
-    if (verdict.limiter != Limiter::None)
-      byLimiter[verdict.limiter] += dispatch.cycles;
-    else
-      byCause[verdict.cause] += dispatch.cycles;
+    byVerdict[judge(dispatch)] += dispatch.cycles;
   }
   std::vector<TimePart> parts;
   double total = double(std::max(report.cycles, inside));
@@ -138,10 +208,8 @@ static std::vector<TimePart> timeParts(const RunReport &report) {
       parts.push_back({cycles, share, limiter,
                        fmt::format("{} for {}", what, percent(share))});
   };
-  for (auto [limiter, cycles] : byLimiter)
-    add(cycles, limiter, fmt::format("limited by {}", limiterText(limiter)));
-  for (auto [cause, cycles] : byCause)
-    add(cycles, Limiter::None, fmt::format("waiting for {}", causeText(cause)));
+  for (const auto &[verdict, cycles] : byVerdict)
+    add(cycles, verdict.limiter, describe(verdict));
   add(std::max(report.cycles, inside) - inside, Limiter::None,
       "between dispatches");
   std::sort(parts.begin(), parts.end(), [](const auto &a, const auto &b) {
@@ -173,13 +241,9 @@ std::vector<std::string> report::explain(const RunReport &report) {
       report.dispatches.begin(), report.dispatches.end(),
       [&](const auto &a, const auto &b) { return lost(a) < lost(b); });
   if (worst != report.dispatches.end() && lost(*worst) > 0) {
-    DispatchVerdict verdict = judge(*worst);
     sentences.push_back(fmt::format(
-        "{} loses most: {} cycles where its work needs {}, {} {}.", worst->name,
-        worst->cycles, floorOf(*worst),
-        verdict.limiter == Limiter::None ? "waiting for" : "limited by",
-        verdict.limiter == Limiter::None ? causeText(verdict.cause)
-                                         : limiterText(verdict.limiter)));
+        "{} loses most: {} cycles where its work needs {}, {}.", worst->name,
+        worst->cycles, floorOf(*worst), describe(judge(*worst))));
   }
   if (std::string_view group = scaleGroup(parts.front().limiter);
       !group.empty())

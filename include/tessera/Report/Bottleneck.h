@@ -9,6 +9,8 @@
 #define TESSERA_REPORT_BOTTLENECK_H
 
 #include "tessera/Report/RunReport.h"
+#include <compare>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,13 @@ namespace tessera::report {
 struct DispatchVerdict {
   Limiter limiter = Limiter::None; ///< None: it waits.
   /// Of a waiting dispatch: what its load, matrix and vector engines wait for
-  /// most, Busy if for nothing.
-  sim::StallCause cause = sim::StallCause::Busy;
-  bool operator==(const DispatchVerdict &) const = default;
+  /// most, QueueEmpty if for nothing; followed from engine to engine to the one
+  /// that waits for none, with that engine's own largest cause.
+  sim::StallCause cause = sim::StallCause::QueueEmpty;
+  std::optional<sim::Engine> engine;
+  /// Most of it lies before the kernel's first instruction and after its last.
+  bool outsideKernel = false;
+  auto operator<=>(const DispatchVerdict &) const = default;
 };
 DispatchVerdict judge(const DispatchReport &dispatch);
 

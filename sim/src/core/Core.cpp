@@ -102,8 +102,7 @@ bool QueueEngine::headReady(Cycle now) {
     return false;
   }
   // Only now it is known whose signal was the last one missing.
-  if (waited && account.openCause() >= StallCause::WaitSequencer &&
-      account.openCause() <= StallCause::WaitVector)
+  if (waited && EngineAccount::isSemaphoreWait(account.openCause()))
     account.resolve(core.signalledBy(lacking));
   waiting = false;
   taken = true;

@@ -75,7 +75,7 @@ void DmaEngine::step(Cycle now) {
       return;
   }
   if (core.running())
-    account.wait(idleCause(), now);
+    account.waitOn(idleCause(), now);
 }
 
 void DmaEngine::takeSlots(uint64_t count) {
@@ -238,7 +238,7 @@ void DmaEngine::finishReady(Cycle now) {
   if (!any)
     return;
   if (!issuing)
-    account.wait(idleCause(), now);
+    account.waitOn(idleCause(), now);
   if (!issuing && !queue.empty())
     wake(std::max(now, nextStart)); // the head may have waited for these
   if (storing && idle())
@@ -348,7 +348,7 @@ void DmaEngine::handle(const Event &event) {
   if (wasFull && issuing)
     wake(now);
   if (inFlight == 0 && !issuing) {
-    account.wait(idleCause(), now);
+    account.waitOn(idleCause(), now);
     if (storing && idle()) {
       core.unit(Engine::Sequencer).wake(now);
       core.checkDone();

@@ -55,6 +55,26 @@ public:
   }
   /// Says afterwards what the open wait was for.
   void resolve(StallCause cause) { open = cause; }
+  /// As wait(), of a wait for semaphores that goes on: it has one cause from
+  /// its beginning, that of the semaphore which is missing last.
+  void waitOn(StallCause cause, Cycle now) {
+    if (isSemaphoreWait(open) && isSemaphoreWait(cause) && openOwner == head)
+      return resolve(cause);
+    wait(cause, now);
+  }
+  static bool isSemaphoreWait(StallCause cause) {
+    switch (cause) {
+    case StallCause::WaitSequencer:
+    case StallCause::WaitLoad:
+    case StallCause::WaitStore:
+    case StallCause::WaitMatrix:
+    case StallCause::WaitVector:
+    case StallCause::Barrier:
+      return true;
+    default:
+      return false;
+    }
+  }
   StallCause openCause() const { return open; }
 
   /// Moves what lies before `now` into the table.
@@ -129,18 +149,13 @@ private:
     end = until;
   }
   uint32_t ownerOf(StallCause cause) const {
+    if (isSemaphoreWait(cause))
+      return head;
     switch (cause) {
     case StallCause::QueueEmpty:
     case StallCause::NoKernel:
     case StallCause::InstructionFetch:
       return noInstruction;
-    case StallCause::WaitSequencer:
-    case StallCause::WaitLoad:
-    case StallCause::WaitStore:
-    case StallCause::WaitMatrix:
-    case StallCause::WaitVector:
-    case StallCause::Barrier:
-      return head;
     default:
       return current;
     }

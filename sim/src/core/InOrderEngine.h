@@ -90,9 +90,10 @@ protected:
 
 private:
   void restWithoutWork(Cycle now) {
-    account.wait(waiting ? core.waitCause(queue.front().waits)
-                         : StallCause::QueueEmpty,
-                 now);
+    if (waiting)
+      account.waitOn(core.waitCause(queue.front().waits), now);
+    else
+      account.wait(StallCause::QueueEmpty, now);
   }
   void scheduleFinish() {
     if (operations.empty() || finishAt <= operations.front().ready)

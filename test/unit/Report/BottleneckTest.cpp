@@ -16,7 +16,7 @@ namespace {
 DispatchReport dispatch(uint64_t cycles, uint64_t bound, uint64_t memory) {
   DispatchReport report;
   report.name = "kernel";
-  report.cycles = cycles;
+  report.cycles = report.kernelCycles = cycles;
   report.boundCycles = bound;
   report.memoryCycles = memory;
   report.limiter = memory > bound ? Limiter::Dram : Limiter::Matrix;
@@ -33,7 +33,7 @@ TEST(Bottleneck, LimitedFromHalfOfTheTimeOn) {
 TEST(Bottleneck, WaitsForTheLargestCauseOfTheWorkingEngines) {
   using enum sim::StallCause;
   DispatchReport waiting = dispatch(100, 10, 10);
-  EXPECT_EQ(judge(waiting).cause, Busy);
+  EXPECT_EQ(judge(waiting).cause, QueueEmpty);
   auto charge = [&](sim::Engine engine, sim::StallCause cause, uint64_t n) {
     waiting.engines[size_t(engine)].byCause[size_t(cause)] = n;
   };
@@ -43,7 +43,45 @@ TEST(Bottleneck, WaitsForTheLargestCauseOfTheWorkingEngines) {
   charge(sim::Engine::Matrix, WaitLoad, 30);
   charge(sim::Engine::Vector, WaitLoad, 30);
   charge(sim::Engine::Load, Dram, 50);
-  EXPECT_EQ(judge(waiting), (DispatchVerdict{Limiter::None, WaitLoad}));
+  // Most wait for the load engine, and that for the DRAM.
+  EXPECT_EQ(judge(waiting),
+            (DispatchVerdict{Limiter::None, Dram, sim::Engine::Load, false}));
+}
+
+TEST(Bottleneck, WaitsAreFollowedFromEngineToEngine) {
+  using enum sim::StallCause;
+  DispatchReport waiting = dispatch(100, 10, 10);
+  auto charge = [&](sim::Engine engine, sim::StallCause cause, uint64_t n) {
+    waiting.engines[size_t(engine)].byCause[size_t(cause)] = n;
+  };
+  charge(sim::Engine::Load, WaitVector, 90);
+  charge(sim::Engine::Vector, WaitMatrix, 80);
+  charge(sim::Engine::Vector, Busy, 10);
+  charge(sim::Engine::Matrix, Busy, 30);
+  charge(sim::Engine::Matrix, BankConflict, 60);
+  EXPECT_EQ(judge(waiting), (DispatchVerdict{Limiter::None, BankConflict,
+                                             sim::Engine::Matrix, false}));
+  charge(sim::Engine::Matrix, BankConflict, 20);
+  EXPECT_EQ(judge(waiting),
+            (DispatchVerdict{Limiter::None, Busy, sim::Engine::Matrix, false}));
+  // Engines that wait for each other: no end but the way's.
+  charge(sim::Engine::Matrix, WaitLoad, 70);
+  EXPECT_TRUE(judge(waiting).engine);
+  waiting.kernelCycles = 49;
+  EXPECT_TRUE(judge(waiting).outsideKernel);
+}
+
+TEST_F(RunReportTest, ExplanationNamesTheEngineAtTheEnd) {
+  using enum sim::StallCause;
+  for (sim::DispatchRecord &record : statistics.dispatches) {
+    record.endCycle = record.haltCycle = record.startCycle + 60000;
+    auto &engines = record.engines;
+    engines[size_t(sim::Engine::Vector)].byCause[size_t(WaitMatrix)] = 50000;
+    engines[size_t(sim::Engine::Matrix)].byCause[size_t(BankConflict)] = 40000;
+  }
+  EXPECT_THAT(report().explanation.front(),
+              testing::HasSubstr("waiting for the matrix engines, which wait "
+                                 "for scratchpad bank conflicts for "));
 }
 
 TEST_F(RunReportTest, ExplanationOfARun) {
