@@ -28,16 +28,23 @@ public:
       : period(uint64_t(double(femtosecondsPerNanosecond) / ghz + 0.5)) {
     if (period == 0)
       period = 1;
+    reciprocal = ~uint64_t(0) / period;
   }
 
   uint64_t periodFs() const { return period; }
   Time at(Cycle cycle) const { return cycle * period; }
   /// The first edge at or after `time`.
-  Cycle ceil(Time time) const { return (time + period - 1) / period; }
-  Cycle floor(Time time) const { return time / period; }
+  Cycle ceil(Time time) const { return floor(time + period - 1); }
+  Cycle floor(Time time) const {
+    // Multiplies instead of dividing, which is asked for at every event. The
+    // product is the quotient or one less.
+    auto quotient = Cycle(__uint128_t(time) * reciprocal >> 64);
+    return time - quotient * period >= period ? quotient + 1 : quotient;
+  }
 
 private:
   uint64_t period;
+  uint64_t reciprocal; ///< (2⁶⁴ - 1) / period.
 };
 
 inline uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }

@@ -7,6 +7,7 @@
 
 #include "memory/MemorySystem.h"
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace tessera::sim {
@@ -29,14 +30,16 @@ MemorySystem::MemorySystem(const Architecture &arch, const Clock &clock,
       self(events.add(*this)), everyClock(everyClock),
       dramClock(1.0 / arch.dram.tckNs),
       atomBytes(std::max<uint64_t>(1, arch.dram.atomBytes())),
-      burstBytes(std::max(1u, arch.dma.burstBytes)), mapping(mappingOf(arch)),
-      channelBytes(mapping.channelBytes()), llc(arch),
+      burstBytes(std::max(1u, arch.dma.burstBytes)),
+      atomShift(unsigned(std::countr_zero(atomBytes))),
+      mapping(mappingOf(arch)), channelBytes(mapping.channelBytes()), llc(arch),
       llcNext(arch.dram.channels), slices(arch), link(arch.host),
       held(noc.state().topology().endpoints()),
       perAccount(arch.cores.count + 1) {
   ports.reserve(arch.dram.channels);
   for (uint32_t i = 0; i != arch.dram.channels; ++i)
     ports.emplace_back(arch.dram);
+  places.emplace(mapping, atomBytes, ports.front().channel);
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,12 +288,11 @@ void MemorySystem::offer(uint32_t channel, Cycle now) {
     uint32_t index = port.waiting[port.first];
     Piece &piece = pieces[index];
     const MemoryRequest &r = piece.request;
-    uint64_t first = r.address / atomBytes;
+    uint64_t first = r.address >> atomShift;
     uint32_t atoms = atomsOf(r);
     for (; piece.offered != atoms; ++piece.offered) {
-      DramCoordinates at = mapping.decode((first + piece.offered) * atomBytes);
-      dram::Access access{r.write, port.channel.bankOf(at), uint32_t(at.row),
-                          at.column, index};
+      AtomPlaces::Place at = (*places)(first + piece.offered);
+      dram::Access access{r.write, at.bank, at.row, at.column, index};
       if (!port.channel.offer(access, now, completions)) {
         if (port.first >= 64) { // keeps the list as short as what waits
           port.waiting.erase(port.waiting.begin(),

@@ -23,6 +23,7 @@
 #define TESSERA_SIM_MEMORY_MEMORYSYSTEM_H
 
 #include "kernel/EventQueue.h"
+#include "memory/AtomPlaces.h"
 #include "memory/HostLink.h"
 #include "memory/Llc.h"
 #include "memory/SharedSlices.h"
@@ -196,8 +197,8 @@ private:
   void moveLine(uint32_t piece, Piece::Kind kind, uint64_t line);
   void lineFilled(uint64_t line, uint32_t channel, Cycle clock);
   uint32_t atomsOf(const MemoryRequest &r) const {
-    return uint32_t((r.address + r.bytes - 1) / atomBytes -
-                    r.address / atomBytes + 1);
+    return uint32_t(((r.address + r.bytes - 1) >> atomShift) -
+                    (r.address >> atomShift) + 1);
   }
   void arrive(uint32_t piece);
   void offer(uint32_t channel, Cycle now);
@@ -230,9 +231,11 @@ private:
 
   const Clock dramClock;
   const uint64_t atomBytes, burstBytes;
+  const unsigned atomShift; ///< From an address to its atom.
   DramMapping mapping;
   uint64_t channelBytes; ///< Consecutive addresses on one channel.
   std::vector<Port> ports;
+  std::optional<AtomPlaces> places; ///< Once there are channels.
   Llc llc;
   std::vector<Cycle> llcNext; ///< Core cycle of a slice's next look-up.
   std::vector<LineWait> lineWaits;

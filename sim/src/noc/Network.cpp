@@ -19,15 +19,18 @@ Network::Network(const Architecture &arch)
       hopCycles(std::max(1u, arch.noc.hopCycles)),
       vcs(std::max(2u, arch.noc.vcs)), slots(placesFor(arch.noc)),
       buffers(shape.inputs().size() * vcs), outputs(shape.outputs().size()),
-      firstInput(shape.routers() + 1), inputAt(shape.inputs().size()),
-      releases(outputs.size() * vcs * slots), places_(outputs.size() * vcs),
-      sourceCount(size_t(shape.endpoints()) * 2), watched(sourceCount.size()),
-      links(outputs.size()), counters(buffers.size()) {
+      bufferPlace(buffers.size()), firstBuffer(shape.routers() + 1),
+      bufferAt(buffers.size()), releases(outputs.size() * vcs * slots),
+      places_(outputs.size() * vcs), sourceCount(size_t(shape.endpoints()) * 2),
+      watched(sourceCount.size()), links(outputs.size()),
+      counters(buffers.size()) {
   for (uint32_t r = 0; r != shape.routers(); ++r)
-    firstInput[r + 1] = firstInput[r] + shape.inputsOf(r);
-  for (uint32_t i = 0; i != inputAt.size(); ++i) {
-    const Topology::Input &input = shape.inputs()[i];
-    inputAt[firstInput[input.router] + input.place] = i;
+    firstBuffer[r + 1] = firstBuffer[r] + shape.inputsOf(r) * vcs;
+  for (uint32_t b = 0; b != buffers.size(); ++b) {
+    const Topology::Input &input = shape.inputs()[b / vcs];
+    BufferPlace &place = bufferPlace[b];
+    place = {b / vcs, b % vcs, input.router, input.place * vcs + b % vcs};
+    bufferAt[firstBuffer[input.router] + place.bit] = b;
   }
   size_t words = 0;
   for (const Topology::Output &output : shape.outputs()) {
@@ -100,7 +103,9 @@ void Network::giveBack(uint32_t output, uint32_t channel, Cycle usable) {
   Places &p = places_[index];
   if (p.pending == p.used)
     return; // Taken before a damaged snapshot was restored.
-  releases[size_t(index) * slots + (p.first + p.pending) % slots] = usable;
+  uint32_t last = p.first + p.pending; // both below `slots`
+  releases[size_t(index) * slots + (last < slots ? last : last - slots)] =
+      usable;
   ++p.pending;
   if (p.wanted) {
     p.wanted = false;
@@ -160,9 +165,9 @@ void Network::markAsked(uint32_t output) {
 
 void Network::becomeFront(uint32_t buffer, Cycle now) {
   Buffer &b = buffers[buffer];
-  uint32_t input = buffer / vcs, channel = buffer % vcs;
+  const BufferPlace &place = bufferPlace[buffer];
+  uint32_t bit = place.bit;
   const Packet &packet = packets[b.head].packet;
-  uint32_t bit = shape.inputs()[input].place * vcs + channel;
   auto ask = [&](uint32_t output) {
     askersOf(output)[bit / 64] |= uint64_t(1) << (bit % 64);
     ++outputs[output].askers;
@@ -173,9 +178,9 @@ void Network::becomeFront(uint32_t buffer, Cycle now) {
       wake(output, outputs[output].free);
   };
   if (packet.cores.empty())
-    ask(shape.route(shape.inputs()[input].router, packet.destination));
+    ask(shape.route(place.router, packet.destination));
   else
-    shape.branches(input, packet.source, packet.cores,
+    shape.branches(place.input, packet.source, packet.cores,
                    [&](const Branch &branch) { ask(branch.output); });
 }
 
@@ -189,8 +194,9 @@ void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
   const uint64_t *bits = askersOf(output);
   uint32_t words = askingWords[output];
   // From the one whose turn it is, once around.
-  for (uint32_t i = 0; i <= words; ++i) {
-    uint32_t word = (o.turn / 64 + i) % words;
+  uint32_t word = o.turn / 64;
+  for (uint32_t i = 0; i <= words;
+       ++i, word = word + 1 == words ? 0 : word + 1) {
     uint64_t rest = bits[word];
     if (i == 0)
       rest &= ~uint64_t(0) << (o.turn % 64);
@@ -198,8 +204,9 @@ void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
       rest &= (uint64_t(1) << (o.turn % 64)) - 1;
     for (; rest; rest &= rest - 1) {
       uint32_t bit = word * 64 + uint32_t(std::countr_zero(rest));
-      uint32_t input = inputAt[firstInput[router] + bit / vcs];
-      uint32_t channel = bit % vcs;
+      uint32_t buffer = bufferAt[firstBuffer[router] + bit];
+      uint32_t input = bufferPlace[buffer].input;
+      uint32_t channel = bufferPlace[buffer].channel;
       if (limited(output, channel)) {
         uint32_t index = placesOf(output, channel);
         uint32_t needed = shape.entersRing(input, output) ? 2 : 1;
@@ -217,7 +224,7 @@ void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
         o.blocked = never;
       }
       o.turn = bit + 1 == shape.inputsOf(router) * vcs ? 0 : bit + 1;
-      return grant(output, input * vcs + channel, now, listener);
+      return grant(output, buffer, now, listener);
     }
   }
   if (o.blocked == never)
@@ -229,8 +236,8 @@ void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
   Output &o = outputs[output];
   Buffer &b = buffers[buffer];
   const Topology::Output &to = shape.outputs()[output];
-  uint32_t channel = buffer % vcs, index = b.head;
-  uint32_t bit = shape.inputs()[buffer / vcs].place * vcs + channel;
+  uint32_t channel = bufferPlace[buffer].channel, index = b.head;
+  uint32_t bit = bufferPlace[buffer].bit;
   askersOf(output)[bit / 64] &= ~(uint64_t(1) << (bit % 64));
   --o.askers;
   uint32_t flits = packets[index].flits;
@@ -261,7 +268,7 @@ void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
   uint32_t sent = index;
   if (!packets[index].packet.cores.empty()) {
     Rectangle part;
-    shape.branches(buffer / vcs, packets[index].packet.source,
+    shape.branches(bufferPlace[buffer].input, packets[index].packet.source,
                    packets[index].packet.cores, [&](const Branch &branch) {
                      if (branch.output == output)
                        part = branch.cores;
@@ -287,9 +294,10 @@ void Network::leave(uint32_t buffer, Cycle now, NetworkListener &listener) {
   countOccupancy(buffer, now);
   ++counters[buffer].left;
   counters[buffer].waitCycles += now - flight.arrived;
-  const Topology::Input &input = shape.inputs()[buffer / vcs];
+  const BufferPlace &place = bufferPlace[buffer];
+  const Topology::Input &input = shape.inputs()[place.input];
   if (input.output != none) {
-    giveBack(input.output, buffer % vcs, now + flight.flits - 1 + hopCycles);
+    giveBack(input.output, place.channel, now + flight.flits - 1 + hopCycles);
   } else {
     uint32_t queue = 2 * input.endpoint + unsigned(flight.packet.traffic);
     --sourceCount[queue];
@@ -410,8 +418,7 @@ bool Network::consistent() const {
       for (; word; word &= word - 1, ++count) {
         uint32_t bit = w * 64 + uint32_t(std::countr_zero(word));
         uint32_t router = shape.outputs()[o].router;
-        uint32_t input = inputAt[firstInput[router] + bit / vcs];
-        ++asks[input * vcs + bit % vcs];
+        ++asks[bufferAt[firstBuffer[router] + bit]];
       }
     }
     if (count != outputs[o].askers || outputs[o].turn >= bits)

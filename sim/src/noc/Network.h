@@ -230,9 +230,15 @@ private:
   std::vector<Buffer> buffers; ///< Input × virtual channel.
   std::vector<Output> outputs;
   std::vector<uint32_t> askingOffset, askingWords;
-  std::vector<uint32_t> firstInput; ///< Inputs by router and place.
-  std::vector<uint32_t> inputAt;
-  std::vector<uint64_t> asking; ///< Bits of (place × channel), by output.
+  /// Where a buffer is.
+  struct BufferPlace {
+    uint32_t input = 0, channel = 0, router = 0;
+    uint32_t bit = 0; ///< In `asking` of its router's outputs.
+  };
+  std::vector<BufferPlace> bufferPlace;
+  std::vector<uint32_t> firstBuffer; ///< By router, in `bufferAt`.
+  std::vector<uint32_t> bufferAt;    ///< By router and bit.
+  std::vector<uint64_t> asking;      ///< Bits of (place × channel), by output.
   std::vector<Cycle> releases;
   std::vector<Places> places_;
   std::vector<uint32_t> sourceCount; ///< Endpoint × class.

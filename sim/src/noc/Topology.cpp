@@ -16,6 +16,8 @@ Topology::Topology(const Architecture &arch)
   const NocConfig &noc = arch.noc;
   numRouters = topology == NocTopology::Crossbar ? 1 : numCores;
   inputCount.assign(numRouters, 0);
+  for (uint32_t r = 0; r != numRouters; ++r)
+    places.push_back({r % meshX, r / meshX});
   links.assign(numRouters, {none, none, none, none});
 
   // Links come first in every router's order of ports, then the endpoints.

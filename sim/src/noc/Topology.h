@@ -121,8 +121,8 @@ public:
 private:
   enum Direction : uint8_t { Left, Right, Up, Down }; ///< -x, +x, -y, +y.
 
-  uint32_t x(uint32_t router) const { return router % meshX; }
-  uint32_t y(uint32_t router) const { return router / meshX; }
+  uint32_t x(uint32_t router) const { return places[router].x; }
+  uint32_t y(uint32_t router) const { return places[router].y; }
   /// Steps upwards from one router of the ring to another.
   uint32_t ahead(uint32_t from, uint32_t to) const {
     return to >= from ? to - from : to + numRouters - from;
@@ -137,6 +137,10 @@ private:
   NocTopology topology;
   uint32_t numCores, numChannels, meshX, numRouters;
   std::vector<uint32_t> endpointRouter, endpointInput, endpointOutput;
+  struct Place {
+    uint32_t x, y;
+  };
+  std::vector<Place> places; ///< Of the routers in the mesh.
   std::vector<uint32_t> inputCount;
   std::vector<std::array<uint32_t, 4>> links; ///< Outputs by direction.
   std::vector<Output> outs;

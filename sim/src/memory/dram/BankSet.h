@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One bit per bank, so that a controller looks only at banks with work.
+// One bit per bank, so that a controller looks only at banks with work. The
+// first 64 banks, which mostly are all, lie in the set itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,34 +21,48 @@ namespace tessera::sim::dram {
 
 class BankSet {
 public:
-  explicit BankSet(size_t banks) : banks(banks), words((banks + 63) / 64) {}
+  explicit BankSet(size_t banks)
+      : banks(banks), others(banks > 64 ? (banks - 1) / 64 : 0) {}
 
   size_t capacity() const { return banks; }
 
   void put(uint32_t bank, bool inside) {
     uint64_t bit = uint64_t(1) << (bank % 64);
-    uint64_t &word = words[bank / 64];
+    uint64_t &word = bank < 64 ? first : others[bank / 64 - 1];
     word = inside ? word | bit : word & ~bit;
   }
-  bool contains(uint32_t bank) const {
-    return words[bank / 64] >> (bank % 64) & 1;
+  bool contains(uint32_t bank) const { return wordOf(bank) >> (bank % 64) & 1; }
+  bool empty() const {
+    if (first)
+      return false;
+    for (uint64_t word : others)
+      if (word)
+        return false;
+    return true;
   }
-  /// Banks `first` to `first` + `count` - 1 as bits; `count` is a power of two
-  /// up to 64 and divides `first`.
-  uint64_t bits(uint32_t first, uint32_t count) const {
-    uint64_t word = words[first / 64] >> (first % 64);
+  /// Banks `from` to `from` + `count` - 1 as bits; `count` is a power of two
+  /// up to 64 and divides `from`.
+  uint64_t bits(uint32_t from, uint32_t count) const {
+    uint64_t word = wordOf(from) >> (from % 64);
     return count == 64 ? word : word & ((uint64_t(1) << count) - 1);
   }
   /// Calls `visit(bank)` in ascending order.
   template <typename Visit> void forEach(Visit visit) const {
-    for (size_t i = 0; i != words.size(); ++i)
-      for (uint64_t rest = words[i]; rest; rest &= rest - 1)
-        visit(uint32_t(i * 64 + std::countr_zero(rest)));
+    for (uint64_t rest = first; rest; rest &= rest - 1)
+      visit(uint32_t(std::countr_zero(rest)));
+    for (size_t i = 0; i != others.size(); ++i)
+      for (uint64_t rest = others[i]; rest; rest &= rest - 1)
+        visit(uint32_t(64 + i * 64 + std::countr_zero(rest)));
   }
 
 private:
+  uint64_t wordOf(uint32_t bank) const {
+    return bank < 64 ? first : others[bank / 64 - 1];
+  }
+
   size_t banks;
-  std::vector<uint64_t> words;
+  uint64_t first = 0;
+  std::vector<uint64_t> others;
 };
 
 } // namespace tessera::sim::dram

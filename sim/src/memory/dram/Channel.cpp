@@ -38,6 +38,8 @@ Channel::Channel(const DramConfig &dram)
       banksPerGroup(atLeastOne(dram.banksPerGroup)),
       banksPerRank(groupsPerRank * banksPerGroup),
       banksPerWord(std::min(64u, banksPerRank)),
+      groupShift(uint32_t(std::countr_zero(banksPerGroup))),
+      rankShift(uint32_t(std::countr_zero(banksPerRank))),
       refreshPerBank(dram.refresh == RefreshMode::PerBank),
       closedPage(dram.pagePolicy == PagePolicy::Closed),
       drainHigh(dram.drainHigh * dram.writeQueue),
@@ -48,6 +50,8 @@ Channel::Channel(const DramConfig &dram)
             banksPerRank),
       groups(banks.size() / banksPerGroup), ranks(banks.size() / banksPerRank),
       lastDirection(ranks.size() / ranksPerPseudo, 2), dueBanks(banks.size()) {
+  assert(std::has_single_bit(banksPerGroup) &&
+         std::has_single_bit(banksPerRank) && "counts are powers of two");
   refreshQueue.reserve(2 * ranks.size());
   if (t.refreshInterval != 0)
     nextRefresh = next = refreshPeriod();
@@ -58,9 +62,9 @@ Channel::Channel(const DramConfig &dram)
 //===----------------------------------------------------------------------===//
 
 Cycle Channel::columnTime(uint32_t bank, bool write) const {
-  return std::max(std::max(banks[bank].column[write],
-                           groups[bank / banksPerGroup].column[write]),
-                  ranks[bank / banksPerRank].column[write]);
+  return std::max(
+      std::max(banks[bank].column[write], groupOf(bank).column[write]),
+      rankOf(bank).column[write]);
 }
 
 void Channel::consider(EntryIndex entry, Cycle time, Cycle now,
@@ -73,6 +77,8 @@ void Channel::consider(EntryIndex entry, Cycle time, Cycle now,
 
 EntryIndex Channel::readyActive(Cycle now) {
   EntryIndex best = noEntry;
+  if (queue.active() == 0)
+    return best;
   queue.withActive().forEach([&](uint32_t bank) {
     EntryIndex entry = queue.active(bank);
     consider(entry, columnTime(bank, queue[entry].access.write), now, best);
@@ -84,11 +90,11 @@ EntryIndex Channel::readyActive(Cycle now) {
 uint64_t Channel::nextGroup(uint64_t &bits, uint32_t &group,
                             uint32_t first) const {
   auto lowest = uint32_t(std::countr_zero(bits));
-  uint32_t start = lowest / banksPerGroup * banksPerGroup;
+  uint32_t start = lowest >> groupShift << groupShift;
   uint64_t mask = banksPerGroup >= 64
                       ? ~uint64_t(0)
                       : ((uint64_t(1) << banksPerGroup) - 1) << start;
-  group = (first + lowest) / banksPerGroup;
+  group = (first + lowest) >> groupShift;
   uint64_t part = bits & mask;
   bits &= ~mask;
   return part;
@@ -103,7 +109,7 @@ EntryIndex Channel::readyColumn(Cycle now, EntryIndex best) {
     uint64_t bits = queue.withHit(write).bits(first, banksPerWord);
     if (bits == 0)
       continue;
-    Cycle rankTime = ranks[first / banksPerRank].column[write];
+    Cycle rankTime = rankOf(first).column[write];
     if (rankTime > now) {
       wakeAt(rankTime);
       continue;
@@ -156,7 +162,7 @@ EntryIndex Channel::readyRow(Cycle now, EntryIndex best) {
     uint64_t closed = others & ~open;
     if (closed == 0)
       continue;
-    const Rank &rank = ranks[first / banksPerRank];
+    const Rank &rank = rankOf(first);
     // Distances count from an activate's last slot.
     Cycle before = t.activateSlots - 1;
     Cycle ready = std::max(rank.activate, rank.window[rank.oldest]);
@@ -230,6 +236,8 @@ bool Channel::issueRow(Cycle now, std::vector<Completion> &done) {
   if (!refreshQueue.empty())
     return false;
   chooseMode();
+  if (queue.withOther(writeMode).empty())
+    return false;
   EntryIndex entry = readyRow(now, noEntry);
   if (entry == noEntry)
     return false;
@@ -323,7 +331,9 @@ void Channel::column(EntryIndex index, Cycle now,
   } else {
     raise(rank.column[true], now + t.readToWrite);
   }
-  uint32_t pseudo = bank / (banksPerRank * ranksPerPseudo);
+  uint32_t pseudo = bank >> rankShift;
+  if (ranksPerPseudo != 1)
+    pseudo /= ranksPerPseudo;
   for (uint32_t i = 0; ranksPerPseudo != 1 && i != ranksPerPseudo; ++i) {
     Rank &other = ranks[pseudo * ranksPerPseudo + i];
     if (&other == &rank)

@@ -129,7 +129,7 @@ public:
 private:
   /// Earliest clocks of commands, by level of the hierarchy; a command must
   /// satisfy all three. Activates are counted by their last slot.
-  struct Bank {
+  struct alignas(64) Bank {
     bool open = false;
     Cycle activate = 0, precharge = 0;
     std::array<Cycle, 2> column{}; ///< Read, write.
@@ -145,7 +145,7 @@ private:
       fields(ar, activate, column);
     }
   };
-  struct Rank {
+  struct alignas(64) Rank {
     Cycle activate = 0;
     std::array<Cycle, 2> column{};
     std::array<Cycle, 4> window{}; ///< End of the last activates' tFAW.
@@ -158,8 +158,12 @@ private:
 
   static constexpr Cycle never = ~Cycle(0);
 
-  Rank &rankOf(uint32_t bank) { return ranks[bank / banksPerRank]; }
-  Group &groupOf(uint32_t bank) { return groups[bank / banksPerGroup]; }
+  Rank &rankOf(uint32_t bank) { return ranks[bank >> rankShift]; }
+  const Rank &rankOf(uint32_t bank) const { return ranks[bank >> rankShift]; }
+  Group &groupOf(uint32_t bank) { return groups[bank >> groupShift]; }
+  const Group &groupOf(uint32_t bank) const {
+    return groups[bank >> groupShift];
+  }
 
   // When a command may start (its first slot).
   Cycle columnTime(uint32_t bank, bool write) const;
@@ -206,6 +210,7 @@ private:
   const Timings t;
   const uint32_t ranksPerPseudo, groupsPerRank, banksPerGroup, banksPerRank;
   const uint32_t banksPerWord; ///< Looked at together; all of one rank.
+  const uint32_t groupShift, rankShift; ///< From a bank's number.
   const bool refreshPerBank, closedPage;
   const double drainHigh, drainLow; ///< Entries of the write queue.
 

@@ -47,10 +47,12 @@ void RequestQueue::push(const Access &access, Cycle arrival) {
   entry = {access, arrival, nextSequence++, false, list.tail, noEntry};
   (list.tail == noEntry ? list.head : pool[list.tail].next) = index;
   list.tail = index;
-  EntryIndex &first = hits(bank, entry) ? list.hit : list.other;
-  if (first == noEntry)
-    first = index;
-  noteSets(access.bank, access.write);
+  bool hit = hits(bank, entry);
+  EntryIndex &first = hit ? list.hit : list.other;
+  if (first != noEntry)
+    return;
+  first = index;
+  (hit ? hitBanks : otherBanks)[access.write].put(access.bank, true);
 }
 
 bool RequestQueue::holdsWrite(const Access &access) const {
@@ -93,16 +95,19 @@ void RequestQueue::unlink(EntryIndex index) {
   bool write = entry.access.write;
   Bank &bank = banks[number];
   List &list = bank.lists[write];
-  if (list.hit == index)
+  if (list.hit == index) {
     list.hit = find(bank, entry.next, true);
-  if (list.other == index)
+    hitBanks[write].put(number, list.hit != noEntry);
+  }
+  if (list.other == index) {
     list.other = find(bank, entry.next, false);
+    otherBanks[write].put(number, list.other != noEntry);
+  }
   (entry.previous == noEntry ? list.head : pool[entry.previous].next) =
       entry.next;
   (entry.next == noEntry ? list.tail : pool[entry.next].previous) =
       entry.previous;
   --counts[write];
-  noteSets(number, write);
 }
 
 void RequestQueue::activate(EntryIndex index) {

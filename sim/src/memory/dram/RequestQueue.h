@@ -38,7 +38,7 @@ struct Access {
 using EntryIndex = uint32_t;
 inline constexpr EntryIndex noEntry = ~0u;
 
-struct Entry {
+struct alignas(64) Entry {
   Access access;
   Cycle arrival = 0;
   uint64_t sequence = 0; ///< Order of arrival.
@@ -60,6 +60,8 @@ public:
   /// All that wait for their column command.
   uint32_t waiting() const { return counts[0] + counts[1] + activeCount; }
   bool empty() const { return waiting() == 0; }
+  /// Those whose row is being opened for them.
+  uint32_t active() const { return activeCount; }
 
   Entry &operator[](EntryIndex index) { return pool[index]; }
   const Entry &operator[](EntryIndex index) const { return pool[index]; }
@@ -116,7 +118,7 @@ private:
       fields(ar, head, tail, hit, other);
     }
   };
-  struct Bank {
+  struct alignas(64) Bank {
     bool open = false;
     uint32_t row = 0;
     EntryIndex active = noEntry;
