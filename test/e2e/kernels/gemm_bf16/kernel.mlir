@@ -202,11 +202,9 @@ isa.kernel @gemm_bf16 args 3 {
   isa.td.add td = t12, src = t12, ra = r0
   isa.td.addi td = t12, src = t12, imm = 1048576
   isa.td.load td = t13, index = 15
-  isa.loop rd = r3, count = 4 {
-    isa.load dst = t13, src = t12 wait(s3 >= 1) signal(s0 += 1)
-    isa.td.addi td = t12, src = t12, imm = 262144
-    isa.td.addi td = t13, src = t13, imm = 262144
-  }
+  // A load that waits for a store is pushed after that of the tile before it: then queues
+  // of one entry suffice.
+  isa.load dst = t13, src = t12 wait(s3 >= 1) signal(s0 += 1)
 
   // Tiles 4 to 7.
   isa.td.load td = t10, index = 16
@@ -218,36 +216,35 @@ isa.kernel @gemm_bf16 args 3 {
   isa.td.addi td = t27, src = t27, imm = 1048576
   isa.store dst = t27, src = t20 wait(s1 >= 1) signal(s2 += 1, s3 += 1)
   isa.td.addi td = t26, src = t21, imm = 0
-  isa.td.addi td = t13, src = t10, imm = 524288
+  isa.td.addi td = t2, src = t10, imm = 524288
   isa.td.addi td = t14, src = t11, imm = 256
   isa.td.addi td = t28, src = t27, imm = 512
   isa.loop rd = r4, count = 3 {
-    isa.mma acc = t26, a = t13, b = t14, m_dims = [0], n_dims = [1], accumulate = no, ra = r0 wait(s2 >= 1) signal(s1 += 1)
+    isa.td.addi td = t12, src = t12, imm = 262144
+    isa.td.addi td = t13, src = t13, imm = 262144
+    isa.load dst = t13, src = t12 wait(s3 >= 1) signal(s0 += 1)
+    isa.mma acc = t26, a = t2, b = t14, m_dims = [0], n_dims = [1], accumulate = no, ra = r0 wait(s2 >= 1) signal(s1 += 1)
     isa.store dst = t28, src = t26 wait(s1 >= 1) signal(s2 += 1, s3 += 1)
     isa.td.addi td = t26, src = t26, imm = 131072
     isa.td.addi td = t14, src = t14, imm = 256
     isa.td.addi td = t28, src = t28, imm = 512
   }
 
-  // The right half of b, 256 rows at a time.
+  // The right half of b, 256 rows at a time, with tiles 8 to 11.
   isa.td.load td = t12, index = 11
   isa.td.add td = t12, src = t12, ra = r1
   isa.td.addi td = t12, src = t12, imm = 1024
   isa.td.load td = t15, index = 18
-  isa.loop rd = r3, count = 4 {
-    isa.load dst = t15, src = t12 wait(s3 >= 1) signal(s0 += 1)
-    isa.td.addi td = t12, src = t12, imm = 524288
-    isa.td.addi td = t15, src = t15, imm = 524288
-  }
-
-  // Tiles 8 to 11.
   isa.td.addi td = t27, src = t27, imm = 1048576
-  isa.td.addi td = t13, src = t13, imm = 524288
+  isa.td.addi td = t13, src = t2, imm = 524288
   isa.td.addi td = t26, src = t20, imm = 0
   isa.td.addi td = t14, src = t11, imm = 0
   isa.td.addi td = t28, src = t27, imm = 0
   isa.wait queue = mx wait(s0 >= 2)
   isa.loop rd = r4, count = 4 {
+    isa.load dst = t15, src = t12 wait(s3 >= 1) signal(s0 += 1)
+    isa.td.addi td = t12, src = t12, imm = 524288
+    isa.td.addi td = t15, src = t15, imm = 524288
     isa.mma acc = t26, a = t13, b = t14, m_dims = [0], n_dims = [1], accumulate = no, ra = r0 wait(s2 >= 1) signal(s1 += 1)
     isa.store dst = t28, src = t26 wait(s1 >= 1) signal(s2 += 1, s3 += 1)
     isa.td.addi td = t26, src = t26, imm = 131072
