@@ -2,6 +2,7 @@
 """Measures what simulating costs the host; writes its sections of docs/performance.md.
 
   speed.py --dram-bench build/release/bin/dram-bench
+           [--trace-bench build/release/bin/trace-bench]
            [--simulation-bench build/release/bin/simulation-bench OBJECT=ARCH …]
            [--output docs/performance.md]
 
@@ -56,6 +57,19 @@ def dram_table(bench):
     return lines
 
 
+def trace_table(bench):
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        run([bench, f"--benchmark_out={file.name}", "--benchmark_out_format=json",
+             "--benchmark_repetitions=5", "--benchmark_report_aggregates_only=true"])
+        results = {result["name"]: result for result in
+                   json.loads(pathlib.Path(file.name).read_text())["benchmarks"]}
+    record, encode = results["record_median"], results["encode_median"]
+    return ["| tracing (`trace-bench`, median of five) | |", "|---|--:|",
+            f"| recording, on the simulation's path | {1e9 / record['items_per_second']:.1f} ns an event |",
+            f"| encoding, on another thread | {encode['items_per_second'] / 1e6:.1f} million events/s |",
+            f"| size | {encode['bytes_per_event']:.1f} bytes an event |"]
+
+
 def object_table(bench, objects):
     lines = ["| object | architecture | cycles | timing only, s | million cycles/s | "
              "memory of the process, MB |", "|---|---|--:|--:|--:|--:|"]
@@ -75,6 +89,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dram-bench", required=True)
+    parser.add_argument("--trace-bench")
     parser.add_argument("--simulation-bench")
     parser.add_argument("objects", nargs="*", metavar="OBJECT=ARCH")
     parser.add_argument("--build", default="release", help="what the programs are, for the text")
@@ -92,6 +107,8 @@ def main():
         section += ["", "Whole devices, `simulation-bench` with compiled models, values not computed:",
                     ""]
         section += object_table(options.simulation_bench, options.objects)
+    if options.trace_bench:
+        section += [""] + trace_table(options.trace_bench)
     section.append(END)
     text = "\n".join(section) + "\n"
     if not options.output:
