@@ -66,6 +66,13 @@ void Summary::figures() {
       fmt::format("{} of peak, {} MACs", percentText(report.matrixUtilization),
                   groupedText(report.macs)));
   row("vector", fmt::format("{} busy", percentText(report.vectorUtilization)));
+  if (report.drawnIndices)
+    row("warning",
+        styled(fmt::fg(fmt::terminal_color::yellow),
+               fmt::format("{} {} of gathers and scatters drawn by lot: "
+                           "without data their cycles are an estimate",
+                           groupedText(report.drawnIndices),
+                           report.drawnIndices == 1 ? "index" : "indices")));
   row("DRAM", fmt::format("{:.2f} of {:.1f} GB/s ({}), {} read, {} written{}",
                           report.dramBandwidthGbps, report.dramPeakGbps,
                           percentText(report.dramUtilization),

@@ -11,6 +11,7 @@
 #include "core/CoreState.h"
 #include "cp/CommandProcessor.h"
 #include "tessera/ISA/Mmio.h"
+#include "tessera/ISA/Version.h"
 #include "tessera/Support/Hash.h"
 #include <fmt/format.h>
 
@@ -20,8 +21,8 @@ namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
 static constexpr uint64_t snapshotMagic = 0x0850'414e'5352'5354;
-static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(1)
-                                                         << 32; // "TSR", ISA 1
+static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(isaVersion)
+                                                         << 32; // "TSR"
 
 struct Device::Impl {
   Impl(const Architecture &arch, const DeviceOptions &options)

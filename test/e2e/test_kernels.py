@@ -45,8 +45,9 @@ class Kernels(unittest.TestCase):
         self.assertTrue(kernel.is_right(outcome.outputs), "differs from the reference")
         # Checking and --timing-only change no cycle, unless the kernel's indices are
         # data: without data they are drawn by lot, and the report says so.
-        timed = kernel.execute(self.work, target, "--timing-only")
+        timed = kernel.execute(self.work, target, "--timing-only", CHECKS)
         self.assertEqual(timed.status, 0, timed.errors)
+        self.assertEqual(timed.errors, "")
         self.assertEqual(outcome.report["drawn_indices"], 0)
         if not timed.report["drawn_indices"]:
             self.assertEqual(kernel.cycles(timed.report), kernel.cycles(outcome.report))

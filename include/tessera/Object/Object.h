@@ -26,6 +26,7 @@
 
 #include "tessera/Arch/Architecture.h"
 #include "tessera/ISA/Descriptor.h"
+#include "tessera/ISA/Version.h"
 #include "tessera/Support/NumericFormat.h"
 #include "tessera/Support/Status.h"
 #include <cstdint>
@@ -35,9 +36,9 @@
 
 namespace tessera {
 
-/// Versions of what an object depends on; a loader refuses other values.
+/// Version of the file format; a loader refuses other values, as it does of
+/// isaVersion.
 inline constexpr uint32_t objectVersion = 3;
-inline constexpr uint32_t isaVersion = 1;
 
 /// An input or output of the entry point: row-major, densely packed.
 struct TensorSignature {

@@ -282,16 +282,15 @@ TransferFault TransferBuilder::store() {
   RETURN_IF_FAULT(formats());
   RETURN_IF_FAULT(options());
   RETURN_IF_FAULT(local(source, false));
-  Descriptor to = destination;
-  if (to.space == Space::Core) {
-    RETURN_IF_FAULT(aim(to));
-  } else if (to.space != Space::Global) {
-    return illegal(to);
-  }
-  std::optional<Descriptor> inside = entry.window.inside(to);
+  if (destination.space != Space::Core && destination.space != Space::Global)
+    return illegal(destination);
+  std::optional<Descriptor> inside = entry.window.inside(destination);
   transfer.writes = inside.has_value();
   if (!inside)
     return {};
+  // A window's own base may lie before the core's scratchpad.
+  if (inside->space == Space::Core)
+    RETURN_IF_FAULT(aim(*inside));
   if (transfer.target) {
     RETURN_IF_FAULT(local(*inside, true));
   } else {
@@ -408,7 +407,8 @@ TransferFault TransferBuilder::gather() {
       ++absent;
     } else {
       RETURN_IF_FAULT(readGlobal(at(row, offset), to));
-      tell(at(row, offset), false);
+      if (moves) // else it is any row
+        tell(at(row, offset), false);
     }
     to += moves ? rowBytes : 0;
   }
@@ -452,7 +452,7 @@ TransferFault TransferBuilder::scatter() {
   convert(transfer.data);
   tell(source, false);
   for (int64_t offset : transfer.rows)
-    if (offset != noRow)
+    if (moves && offset != noRow)
       tell(at(row, offset), true);
   transfer.destination = row;
   if (transfer.writes) {

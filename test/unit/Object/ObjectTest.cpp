@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "SampleObject.h"
+#include "tessera/Support/Bytes.h"
+#include "tessera/Support/Hash.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cstddef>
@@ -72,6 +74,29 @@ TEST(Object, OtherVersionsAreAPreconditionThatFailed) {
   Status status = readObject(file, "x.tsr").status();
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("object version 4; accepted: 3"));
+}
+
+TEST(Object, AnotherInstructionSetIsAPreconditionThatFailed) {
+  // As an older compiler wrote it: its ISA version in the second note, and a
+  // checksum that is right.
+  std::vector<uint8_t> file = writeObject(test::sampleObject());
+  const size_t checksum = sizeof(Elf64_Ehdr) + 12 + 8;
+  std::vector<uint8_t> versions(8);
+  storeLittleEndian(versions.data(), objectVersion);
+  storeLittleEndian(versions.data() + 4, isaVersion);
+  auto note = std::search(file.begin() + checksum, file.end(), versions.begin(),
+                          versions.end());
+  ASSERT_NE(note, file.end());
+  storeLittleEndian(&*note + 4, isaVersion - 1);
+  std::span<const uint8_t> all(file);
+  storeLittleEndian(
+      file.data() + checksum,
+      hashBytes(all.subspan(checksum + 8), hashBytes(all.first(checksum))));
+  Status status = readObject(file, "x.tsr").status();
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "x.tsr: .note.tessera: object version 3, ISA version 1; "
+            "accepted: 3 and 2");
 }
 
 TEST(Object, CompatibilityComparesTheIsaHash) {

@@ -206,6 +206,19 @@ TEST_F(RunReportTest, VerboseSummaryTellsOfTheMemorySide) {
   EXPECT_THAT(text, HasSubstr("2.0 KiB fetched beside it"));
 }
 
+TEST_F(RunReportTest, DrawnIndicesAreWarnedOf) {
+  EXPECT_THAT(formatSummary(report()), Not(HasSubstr("warning")));
+  statistics.cores.resize(2);
+  statistics.cores[0].drawnIndices = 1000;
+  statistics.cores[1].drawnIndices = 24;
+  RunReport run = report();
+  EXPECT_EQ(run.drawnIndices, 1024u);
+  EXPECT_THAT(formatSummary(run),
+              HasSubstr("  warning       1,024 indices of gathers and scatters "
+                        "drawn by lot: without data their cycles are an "
+                        "estimate\n"));
+}
+
 TEST_F(RunReportTest, NothingRun) {
   statistics.commandBuffers.clear();
   EXPECT_EQ(makeRunReport(facts()).status().message(),

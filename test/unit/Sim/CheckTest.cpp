@@ -52,6 +52,39 @@ static bool has(const std::vector<Finding> &findings, Finding::Kind kind) {
   return false;
 }
 
+// A gather reads row 0 of a table while a scatter writes row 1. Without data
+// both draw from both rows: that is no race.
+TEST(Check, DrawnRowsAreNoAccesses) {
+  auto f32 = NumericFormat::F32, i32 = NumericFormat::I32;
+  Kernel k;
+  k.td(0, tensor(Space::Spm, i32, {16}, 0));
+  k.td(1, tensor(Space::Spm, i32, {16}, 256));
+  k.td(2, tensor(Space::Spm, f32, {16, 8}, 1024));
+  k.td(3, tensor(Space::Spm, f32, {16, 8}, 2048));
+  k.td(4, tensor(Space::Global, f32, {2, 8}, Machine::dataArea));
+  k.add(Opcode::FILL, {{isa::fill::dst, 0}, {isa::fill::value, 0}});
+  k.add(Opcode::FILL, {{isa::fill::dst, 1}, {isa::fill::value, 1}});
+  k.add(Opcode::FILL, {{isa::fill::dst, 3}, {isa::fill::value, 0}}, {},
+        {{0, 1}});
+  k.add(Opcode::LOADGATHER, {{isa::load_gather::dst, 2},
+                             {isa::load_gather::src, 4},
+                             {isa::load_gather::index, 0}});
+  k.add(Opcode::STORESCATTER,
+        {{isa::store_scatter::dst, 4},
+         {isa::store_scatter::src, 3},
+         {isa::store_scatter::index, 1}},
+        {{0, 1}});
+  k.halt();
+  for (bool timingOnly : {false, true}) {
+    DeviceOptions options = checked();
+    options.timingOnly = timingOnly;
+    EXPECT_EQ(textOf(findingsOf(k, tinyArchitecture(), options)), "");
+  }
+  // The scatter writes what the gather reads, and that is known.
+  k.program[k.program.size() - 2].fields[isa::store_scatter::index] = 0;
+  EXPECT_TRUE(has(findingsOf(k), Finding::Kind::Race));
+}
+
 namespace {
 /// Semaphores of the pipeline: who hands what to whom.
 enum : uint8_t {

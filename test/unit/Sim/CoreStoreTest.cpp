@@ -106,9 +106,9 @@ TEST(CoreStore, HandsATensorOver) {
     EXPECT_EQ(m.fault(), FaultCause::None);
     EXPECT_EQ(m.found(), "");
     EXPECT_EQ(m.read<float>(data + 4096, 64), m.read<float>(data, 64));
-    // 256 bytes in 4 bursts, one a cycle. To the neighbour the last goes 2 hops,
-    // and its answer as many back. To itself all bursts and answers leave by
-    // the one port of core 0, one a cycle, the last arriving a hop later.
+    // 256 bytes in 4 bursts, one a cycle. To the neighbour the last goes 2
+    // hops, and its answer as many back. To itself all bursts and answers leave
+    // by the one port of core 0, one a cycle, the last arriving a hop later.
     Span s = m.span(k.store);
     EXPECT_EQ(s.end - s.begin, to == 1 ? 3 + 2 + 2u : 7 + 1u);
   }

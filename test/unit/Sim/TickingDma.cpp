@@ -14,11 +14,13 @@ namespace tessera::sim::test {
 
 namespace {
 
-class LoadEngine {
+class TickingEngine {
 public:
-  LoadEngine(const Architecture &arch, DmaMemory memory,
-             const std::vector<DmaJob> &jobs)
-      : arch(arch), memory(memory), jobs(jobs), spans(jobs.size()) {}
+  TickingEngine(const Architecture &arch, DmaMemory memory,
+                const std::vector<DmaJob> &jobs, bool stores)
+      : arch(arch), memory(memory), jobs(jobs), stores(stores),
+        slotsPerCycle(stores ? arch.dma.storeBursts : arch.dma.loadBursts),
+        spans(jobs.size()) {}
 
   std::vector<Span> run() {
     for (now = 0; completed < jobs.size() && now < 1'000'000; ++now)
@@ -28,7 +30,7 @@ public:
 
 private:
   struct State {
-    std::vector<DmaElement> left; ///< Elements without padding, in order.
+    std::vector<DmaElement> left; ///< Elements that are moved, in order.
     size_t next = 0;
     uint64_t ahead = 0;     ///< Slots before the first burst.
     uint64_t busySlots = 0; ///< That the last burst still takes.
@@ -48,7 +50,7 @@ private:
         ++it;
       }
     complete();
-    for (uint32_t slot = 0; slot < arch.dma.loadBursts; ++slot)
+    for (uint32_t slot = 0; slot < slotsPerCycle; ++slot)
       if (!spend())
         break;
   }
@@ -73,8 +75,11 @@ private:
         return false;
       }
       if (state.busySlots > 0) {
-        if (--state.busySlots == 0 && state.next == state.left.size())
+        if (--state.busySlots == 0 && state.next == state.left.size()) {
           active = false;
+          if (jobs[started - 1].posted)
+            ready[started - 1] = now + 1;
+        }
         return true;
       }
       if (inFlight == arch.dma.outstanding)
@@ -89,8 +94,8 @@ private:
     state = {};
     uint64_t padding = 0;
     for (const DmaElement &e : job.elements)
-      if (e.isPadding)
-        padding += job.nearBytes;
+      if (e.isOutside)
+        padding += stores ? 0 : job.nearBytes;
       else
         state.left.push_back(e);
     if (job.transpose)
@@ -114,9 +119,12 @@ private:
     std::map<uint64_t, std::set<uint64_t>> words;
     const DmaElement first = state.left[state.next];
     uint64_t block = first.far / arch.dma.burstBytes, count = 0;
+    uint64_t wordBytes =
+        job.nearIsAcc ? arch.matrix.cols * 4 : arch.spm.bankWidth;
+    uint64_t banks = job.nearIsAcc ? arch.acc.banks : arch.spm.banks;
     do {
-      uint64_t word = state.left[state.next].near / arch.spm.bankWidth;
-      words[word % arch.spm.banks].insert(word);
+      uint64_t word = state.left[state.next].near / wordBytes;
+      words[word % banks].insert(word);
       ++state.next, ++count;
     } while (state.next < state.left.size() &&
              state.left[state.next].row == first.row &&
@@ -147,10 +155,11 @@ private:
   void complete() {
     while (completed < started) {
       size_t j = completed;
-      if (!ready.count(j) && allIssued.count(j) && outstanding[j] == 0) {
-        uint64_t cycles = 0;
-        for (uint64_t slots = 0; slots < slotsOf[j];
-             slots += arch.dma.loadBursts)
+      if (!ready.count(j) && !jobs[j].posted && allIssued.count(j) &&
+          outstanding[j] == 0) {
+        uint64_t cycles = 0; // to be written into the scratchpad
+        for (uint64_t slots = 0; !stores && slots < slotsOf[j];
+             slots += slotsPerCycle)
           ++cycles;
         ready[j] = lastArrival[j] + cycles;
       }
@@ -164,6 +173,8 @@ private:
   const Architecture &arch;
   const DmaMemory memory;
   const std::vector<DmaJob> &jobs;
+  const bool stores;
+  const uint32_t slotsPerCycle;
   std::vector<Span> spans;
   uint64_t now = 0, idleUntil = 0;
   size_t started = 0, completed = 0;
@@ -179,7 +190,12 @@ private:
 
 std::vector<Span> tickLoads(const Architecture &arch, DmaMemory memory,
                             const std::vector<DmaJob> &jobs) {
-  return LoadEngine(arch, memory, jobs).run();
+  return TickingEngine(arch, memory, jobs, false).run();
+}
+
+std::vector<Span> tickStores(const Architecture &arch, DmaMemory memory,
+                             const std::vector<DmaJob> &jobs) {
+  return TickingEngine(arch, memory, jobs, true).run();
 }
 
 } // namespace tessera::sim::test

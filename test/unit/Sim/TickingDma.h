@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A second model of a load engine that knows neither runs nor dimensions: it
-// has a list of elements, takes as many of them into a burst as lie side by
-// side in one aligned block, and spends slots one at a time.
+// A second model of a load or store engine that knows neither runs nor
+// dimensions: it has a list of elements, takes as many of them into a burst as
+// lie side by side in one aligned block, and spends slots one at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace tessera::sim::test {
 struct DmaElement {
   uint64_t far = 0, near = 0; ///< Byte addresses.
   uint32_t row = 0;           ///< Bursts do not go from one row to another.
-  bool isPadding = false;
+  bool isOutside = false; ///< Of a window, or of a table: padded or dropped.
 };
 
 struct DmaJob {
@@ -29,17 +29,21 @@ struct DmaJob {
   std::vector<DmaElement> elements;     ///< In row-major order.
   uint32_t farBytes = 4, nearBytes = 4; ///< Of an element.
   bool transpose = false, withinCore = false;
+  bool nearIsAcc = false; ///< Else the near side is the scratchpad.
+  bool posted = false;    ///< Of a store.
   uint32_t indices = 0;
 };
 
-/// Memory that answers a burst `latency` cycles after its issue at the
-/// earliest, and one every `spacing` cycles.
+/// A memory, or another core, that answers a burst `latency` cycles after its
+/// issue at the earliest, and one every `spacing` cycles.
 struct DmaMemory {
   uint64_t latency = 16, spacing = 4;
 };
 
 std::vector<Span> tickLoads(const Architecture &arch, DmaMemory memory,
                             const std::vector<DmaJob> &jobs);
+std::vector<Span> tickStores(const Architecture &arch, DmaMemory memory,
+                             const std::vector<DmaJob> &jobs);
 
 } // namespace tessera::sim::test
 

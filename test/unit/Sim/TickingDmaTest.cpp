@@ -1,5 +1,4 @@
-//===- TickingDmaTest.cpp - The load engine against slot by slot -*- C++
-//-*-===//
+//===- TickingDmaTest.cpp - DMA engines against slot by slot ----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,18 +16,29 @@ using isa::Space;
 
 namespace {
 
-/// A random load, gather or copy, as instruction and as list of elements.
-class RandomLoads {
+enum class Path {
+  Load,       ///< Memory to scratchpad, also by index.
+  WithinCore, ///< Scratchpad to scratchpad.
+  Store,      ///< Scratchpad or accumulators to memory, also by index.
+  ToCore      ///< To a core's scratchpad; this one's.
+};
+
+/// Random transfers on one path, as instructions and as lists of elements.
+class RandomMoves {
 public:
-  RandomLoads(uint64_t seed, bool withinCore)
-      : random(seed), withinCore(withinCore) {
+  RandomMoves(uint64_t seed, Path path)
+      : random(seed), path(path),
+        stores(path == Path::Store || path == Path::ToCore),
+        toMemory(path == Path::Load || path == Path::Store) {
     arch = tinyArchitecture();
     arch.queueDepth = 64;
     arch.noc.clockGhz = 8; // takes all requests of a cycle
     arch.imemBytes = arch.tdmemBytes = 1 << 20;
-    arch.dma.loadBursts = pick({1, 1, 2, 3, 4});
+    (stores ? arch.dma.storeBursts : arch.dma.loadBursts) =
+        pick({1, 1, 2, 3, 4});
+    arch.dram.writeQueue = 4096; // what comes is acknowledged
     arch.dma.outstanding = pick({1, 2, 5, 64});
-    arch.dma.burstBytes = withinCore ? pick({16, 32, 64, 128}) : 64;
+    arch.dma.burstBytes = toMemory ? 64 : pick({16, 32, 64, 128});
     arch.spm.banks = pick({4, 16, 32});
     arch.spm.bankWidth = pick({8, 16});
     count = 1 + random.below(5);
@@ -36,7 +46,10 @@ public:
     k.td(31, tensor(Space::Spm, NumericFormat::F32, {1024}, 0));
     k.td(30,
          tensor(Space::Global, NumericFormat::F32, {1024}, Machine::dataArea));
-    k.load(31, 30, {}, {{0, 1}});
+    if (stores)
+      k.store(30, 31, {}, {{0, 1}});
+    else
+      k.load(31, 30, {}, {{0, 1}});
     k.wait(Queue::Seq, {{0, 1}});
     for (unsigned i = 0; i < count; ++i)
       prepare(i);
@@ -60,6 +73,7 @@ private:
     isa::Descriptor near, far;
     std::array<int64_t, 3> origin{}, size{};
     bool windows = false, transpose = false, convert = false, gather = false;
+    bool posted = false;
     std::vector<int32_t> indices;
   };
 
@@ -93,11 +107,14 @@ private:
             ? (random.below(2) ? NumericFormat::F32 : NumericFormat::F8E4M3FN)
             : farFormat;
     p.transpose = random.below(3) == 0;
-    p.gather = !withinCore && random.below(3) == 0;
+    p.gather = toMemory && random.below(3) == 0;
+    p.posted = stores && random.below(4) == 0;
     p.near.rank = p.far.rank = 3;
     p.near.format = nearFormat, p.far.format = farFormat;
-    p.near.space = Space::Spm;
-    p.far.space = withinCore ? Space::Spm : Space::Global;
+    p.near.space = stores && random.below(3) == 0 ? Space::Acc : Space::Spm;
+    p.far.space = toMemory                   ? Space::Global
+                  : path == Path::WithinCore ? Space::Spm
+                                             : Space::Core;
     for (unsigned d = 0; d < 3; ++d)
       p.near.extents[d] = p.far.extents[d] = pick({1, 2, 3, 5, 8});
     uint64_t span = 0;
@@ -106,7 +123,7 @@ private:
     while (span * bitWidth(farFormat) / 8 > 4096 - 64);
     layOut(p.near, span);
     p.near.base = 8192 + 4 * random.below(16);
-    p.far.base = (withinCore ? 0 : Machine::dataArea) + 4 * random.below(16);
+    p.far.base = (toMemory ? Machine::dataArea : 0) + 4 * random.below(16);
     if (p.gather) {
       p.transpose = false;
       uint32_t rows = p.far.extents[0];
@@ -122,14 +139,16 @@ private:
         p.size[d] = std::min<int64_t>(p.size[d], p.far.extents[d]);
       }
     }
-    k.td(i * 3, p.near);
-    k.td(i * 3 + 1, p.far);
+    // The destination first.
+    const unsigned far = i * 3 + (stores ? 0 : 1);
+    k.td(stores ? i * 3 + 1 : i * 3, p.near);
+    k.td(far, p.far);
     if (p.windows)
       for (unsigned d = 0; d < 3; ++d) {
         k.li(20, p.origin[d]);
         k.li(21, p.size[d]);
-        k.add(Opcode::TDWINDOW, {{isa::td_window::td, i * 3 + 1},
-                                 {isa::td_window::src, i * 3 + 1},
+        k.add(Opcode::TDWINDOW, {{isa::td_window::td, far},
+                                 {isa::td_window::src, far},
                                  {isa::td_window::ra, 20},
                                  {isa::td_window::rb, 21},
                                  {isa::td_window::dim, d},
@@ -155,7 +174,9 @@ private:
     job.farBytes = bitWidth(p.far.format) / 8;
     job.nearBytes = bitWidth(p.near.format) / 8;
     job.transpose = p.transpose;
-    job.withinCore = withinCore;
+    job.withinCore = path == Path::WithinCore;
+    job.nearIsAcc = p.near.space == Space::Acc;
+    job.posted = p.posted;
     job.indices = uint32_t(p.indices.size());
     const auto &e = p.near.extents;
     for (uint32_t i = 0; i < e[0]; ++i)
@@ -167,12 +188,12 @@ private:
             if (p.gather && d == 0) {
               from[0] = p.indices[i];
               element.row = i;
-              element.isPadding =
+              element.isOutside =
                   from[0] < 0 || from[0] >= int64_t(p.far.extents[0]);
             }
             if (p.windows) {
               from[d] += p.origin[d];
-              element.isPadding |= from[d] < 0 || from[d] >= p.size[d];
+              element.isOutside |= from[d] < 0 || from[d] >= p.size[d];
             }
           }
           element.far = p.far.base, element.near = p.near.base;
@@ -192,7 +213,21 @@ private:
       k.li(1, 0);
     places.push_back(uint32_t(k.program.size()));
     jobs[i].visible = k.program.size() + 1;
-    if (p.gather)
+    if (stores && p.gather)
+      k.add(Opcode::STORESCATTER, {{isa::store_scatter::dst, i * 3},
+                                   {isa::store_scatter::src, i * 3 + 1},
+                                   {isa::store_scatter::index, i * 3 + 2},
+                                   {isa::store_scatter::clip, 1},
+                                   {isa::store_scatter::convert, p.convert},
+                                   {isa::store_scatter::posted, p.posted}});
+    else if (stores)
+      k.add(Opcode::STORE, {{isa::store::dst, i * 3},
+                            {isa::store::src, i * 3 + 1},
+                            {isa::store::clip, p.windows},
+                            {isa::store::convert, p.convert},
+                            {isa::store::transpose, p.transpose},
+                            {isa::store::posted, p.posted}});
+    else if (p.gather)
       k.add(Opcode::LOADGATHER, {{isa::load_gather::dst, i * 3},
                                  {isa::load_gather::src, i * 3 + 1},
                                  {isa::load_gather::index, i * 3 + 2},
@@ -207,47 +242,59 @@ private:
   }
 
   Random random;
-  const bool withinCore;
-  unsigned count;
+  const Path path;
+  const bool stores, toMemory;
+  unsigned count = 0;
   std::vector<Plan> plans;
 };
 
-void compare(bool withinCore, uint64_t seeds) {
-  uint64_t padded = 0, bursts = 0;
+void compare(Path path, DmaMemory memory, uint64_t seeds) {
+  uint64_t outside = 0, inside = 0;
   for (uint64_t seed = 0; seed < seeds; ++seed) {
-    RandomLoads loads(seed, withinCore);
-    Machine m(loads.arch);
-    m.run(loads.k);
+    RandomMoves moves(seed, path);
+    Machine m(moves.arch);
+    m.run(moves.k);
     // Time counts from the cycle in which the first one is visible.
-    Span first = m.span(loads.places[0]);
-    uint64_t shift = loads.jobs[0].visible;
-    for (DmaJob &job : loads.jobs)
+    Span first = m.span(moves.places[0]);
+    uint64_t shift = moves.jobs[0].visible;
+    for (DmaJob &job : moves.jobs)
       job.visible -= shift;
-    std::vector<Span> expected = tickLoads(loads.arch, {}, loads.jobs);
-    for (size_t i = 0; i < loads.jobs.size(); ++i) {
-      Span actual = m.span(loads.places[i]);
+    bool stores = path == Path::Store || path == Path::ToCore;
+    std::vector<Span> expected =
+        (stores ? tickStores : tickLoads)(moves.arch, memory, moves.jobs);
+    for (size_t i = 0; i < moves.jobs.size(); ++i) {
+      Span actual = m.span(moves.places[i]);
       EXPECT_EQ(actual.begin - first.begin, expected[i].begin)
           << "seed " << seed << ", " << i << ": "
-          << isa::print(loads.k.program[loads.places[i]]);
+          << isa::print(moves.k.program[moves.places[i]]);
       EXPECT_EQ(actual.end - first.begin, expected[i].end)
           << "seed " << seed << ", " << i << ": "
-          << isa::print(loads.k.program[loads.places[i]]);
-      for (const DmaElement &e : loads.jobs[i].elements)
-        ++(e.isPadding ? padded : bursts);
+          << isa::print(moves.k.program[moves.places[i]]);
+      for (const DmaElement &e : moves.jobs[i].elements)
+        ++(e.isOutside ? outside : inside);
     }
     if (testing::Test::HasFailure()) {
-      for (const isa::Descriptor &td : loads.k.descriptors)
+      for (const isa::Descriptor &td : moves.k.descriptors)
         ADD_FAILURE() << isa::print(td);
       return;
     }
   }
-  EXPECT_GT(padded, bursts / 20);
+  EXPECT_GT(outside, inside / 20);
 }
 
 } // namespace
 
-TEST(TickingDma, Loads) { compare(false, 400); }
+// An atom of 64 bytes takes 4 cycles; 10 until the first one, 1 to memory and 1
+// back.
+TEST(TickingDma, Loads) { compare(Path::Load, {16, 4}, 400); }
 
-TEST(TickingDma, CopiesWithinTheCore) { compare(true, 400); }
+TEST(TickingDma, CopiesWithinTheCore) { compare(Path::WithinCore, {}, 400); }
+
+// A write is acknowledged when it comes to its channel, which has room: 1 cycle
+// there, 1 back.
+TEST(TickingDma, Stores) { compare(Path::Store, {2, 0}, 400); }
+
+// As many to the core and back.
+TEST(TickingDma, StoresToACore) { compare(Path::ToCore, {2, 0}, 400); }
 
 } // namespace tessera::sim::test
