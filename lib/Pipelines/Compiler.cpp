@@ -17,6 +17,7 @@
 #include "tessera/Conversion/BuildObject.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Transforms/ExposeDispatches.h"
+#include "tessera/Transforms/Passes.h"
 #include "tessera/Transforms/Workload.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -156,12 +157,31 @@ Status checkDeviceMemory(const Object &object, const Architecture &arch) {
                             needed, arch.name, arch.dram.bytes));
 }
 
+/// Rounds what contractions read, in the module that the reference runs too:
+/// both compute the same. After folding, so that what is folded into weights is
+/// rounded with them.
+Status roundContractions(ModuleOp module, const CompileOptions &options) {
+  if (options.precision == "f32")
+    return Status::success();
+  PassManager manager(module->getContext());
+  addFoldingPhase(manager);
+  RoundContractionsPassOptions rounding;
+  rounding.format = options.precision;
+  manager.addNestedPass<func::FuncOp>(createRoundContractionsPass(rounding));
+  DiagnosticCollector diagnostics(module->getContext());
+  if (failed(manager.run(module)))
+    return diagnostics.status(StatusCode::Unsupported,
+                              "the operands of contractions cannot be rounded");
+  return Status::success();
+}
+
 } // namespace
 
 Result<ModelWork> tessera::countModelWork(const std::string &path,
                                           const CompileOptions &options) {
   TESSERA_ASSIGN_OR_RETURN(std::shared_ptr<ImportedModel> imported,
                            importForCompilation(path, options));
+  TESSERA_RETURN_IF_ERROR(roundContractions(*imported->module, options));
   PhaseRunner runner(*imported->module, options);
   TESSERA_RETURN_IF_ERROR(runner.run(addFoldingPhase));
   Workload workload = countWorkload(*imported->module);
@@ -178,6 +198,7 @@ Result<CompiledModel> tessera::compileModel(const std::string &path,
   auto start = std::chrono::steady_clock::now();
   CompiledModel model;
   TESSERA_ASSIGN_OR_RETURN(model.imported, importForCompilation(path, options));
+  TESSERA_RETURN_IF_ERROR(roundContractions(*model.imported->module, options));
 
   OwningOpRef<ModuleOp> module = model.imported->module->clone();
   // The text of the architecture travels to the passes as their option, so that

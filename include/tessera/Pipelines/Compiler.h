@@ -54,6 +54,9 @@ struct CompileOptions {
   /// is compiled in with this value.
   std::map<uint32_t, std::string> inputBytesByPosition;
   std::map<std::string, std::string> inputBytes; ///< Likewise, by name.
+  /// "f32", or the format to which contractions of f32 round their operands:
+  /// "bf16" or "f16".
+  std::string precision = "f32";
   EmitLevel emit = EmitLevel::Object;
   /// Pass whose result is printed into `dumpText`; empty: none. An unknown name
   /// is an error that lists the known ones.

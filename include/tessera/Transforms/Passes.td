@@ -10,6 +10,27 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RoundContractionsPass : Pass<"tessera-round-contractions", "::mlir::func::FuncOp"> {
+  let summary = "Contractions of f32 read operands rounded to a narrower format";
+  let description = [{
+    Each operand of f32 of a matrix product or convolution is rounded to `format`
+    (to nearest, ties to even) and widened again: the products and their sum stay
+    in f32. Constants are rounded at once. The rounding is an operation of its own,
+    which is then computed where the operand is, so that memory holds the narrower
+    format; the widening is moved into the contraction, where it costs nothing.
+
+    ```mlir
+    %r = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x2xf32>) …
+    ```
+    becomes, in words, `%r = matmul(extf(truncf(%a)), extf(truncf(%b)))`.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", "\"bf16\"", "bf16 or f16">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def LowerArgReductionsPass : Pass<"tessera-lower-arg-reductions", "::mlir::func::FuncOp"> {
   let summary = "Take reductions to a value and its index apart";
   let description = [{
