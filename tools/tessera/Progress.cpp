@@ -32,8 +32,9 @@ double Progress::seconds() const {
 void Progress::draw(std::string_view what, uint64_t done, uint64_t total,
                     std::string_view remark) {
   if (what != stage) {
+    if (!stage.empty()) // The first one began with this object.
+      began = Clock::now();
     stage = what;
-    began = Clock::now();
   }
   if (!due())
     return;
