@@ -424,6 +424,9 @@ Status CheckedCore::checkOperands(const Instruction &inst) {
 static std::optional<unsigned> windowedField(const Instruction &inst) {
   if (inst.opcode == Opcode::LOAD && inst.get(isa::load::pad))
     return isa::load::src;
+  if (inst.opcode == Opcode::LOADMULTICAST &&
+      inst.get(isa::load_multicast::pad))
+    return isa::load_multicast::src;
   if (inst.opcode == Opcode::STORE && inst.get(isa::store::clip))
     return isa::store::dst;
   return std::nullopt;

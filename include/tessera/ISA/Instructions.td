@@ -311,10 +311,10 @@ def LOADGATHER : DmaInst<"load.gather", 0x53, "ld", [
 def LOADMULTICAST : DmaInst<"load.multicast", 0x55, "ld", [
     Dst, Src, Field<"ra", ScalarReg, 18, "rectangle of cores, read when pushed">,
     Field<"sem", U16, 64, "semaphore of each of these cores">,
-    Field<"count", U16, 80, "added to it, >= 1">]> {
+    Field<"count", U16, 80, "added to it, >= 1">, Pad, Convert, Transpose]> {
   let Summary = "Copy a tensor from memory into the SPM of many cores.";
-  let Semantics = "As `load` of a global src, without options, into the SPM of each core of a rectangle of this dispatch's cores, at the same address in all; memory is read once. ra: x (bits 0-7), y (8-15), width (16-23), height (24-31) within the dispatch's rectangle; bits 32-63 are 0. When the last byte is in a core's SPM, sem += count there. The instruction completes, and gives its own signals, when it is in all.";
-  let Faults = "As `load`; CoreNotRunning if the rectangle is empty or leaves the dispatch (address: ra), or a core has halted (address: its index); IllegalInstruction if there is no such semaphore or count is 0; on arrival SemaphoreOverflow.";
+  let Semantics = "As `load` of a global src, with the same options, into the SPM of each core of a rectangle of this dispatch's cores, at the same address in all; memory is read once, and each core pads and converts for itself. With `pad` at least one element of src is inside its window. ra: x (bits 0-7), y (8-15), width (16-23), height (24-31) within the dispatch's rectangle; bits 32-63 are 0. When the last byte is in a core's SPM, sem += count there. The instruction completes, and gives its own signals, when it is in all.";
+  let Faults = "As `load`; IllegalDescriptor (address: dst) if nothing is inside the window; CoreNotRunning if the rectangle is empty or leaves the dispatch (address: ra), or a core has halted (address: its index); IllegalInstruction if there is no such semaphore or count is 0; on arrival SemaphoreOverflow.";
 }
 def STORESCATTER : DmaInst<"store.scatter", 0x54, "st", [
     Dst, Src, RowIndices, Field<"clip", Flag, 24, "a row whose index is out of range is not written">, Convert, Posted]> {

@@ -17,7 +17,8 @@ namespace tessera {
 /// a device tells it (mmio::deviceId), and a loader refuses other values.
 ///
 /// 1: the first one. 2: `map` has `rb`, the base of computed positions; mma's
-/// `keep_b`; stores to another core's scratchpad.
+/// `keep_b`; stores to another core's scratchpad; the options of
+/// `load.multicast`.
 inline constexpr uint32_t isaVersion = 2;
 
 } // namespace tessera

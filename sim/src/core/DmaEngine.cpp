@@ -257,7 +257,7 @@ uint32_t DmaEngine::arrivedAt(Transfer &t, uint32_t node, Cycle now) {
   uint32_t before = slowest();
   for (Delivery &d : t.deliveries)
     if (d.node == node && ++d.arrived == t.numBursts && t.issued) {
-      d.ready = now + 1;
+      d.ready = now + t.writeCycles;
       post(d.ready, Phase::Complete, Deliver);
     }
   return slowest() - before;

@@ -66,6 +66,9 @@ public:
 private:
   TransferFault fill();
   TransferFault load();
+  /// What `load` and `load.multicast` have in common: everything but where the
+  /// values go.
+  TransferFault fetch();
   TransferFault store();
   /// Finds the core that a store goes to, and its tensor there.
   TransferFault aim(Descriptor &to);
@@ -224,7 +227,7 @@ TransferFault TransferBuilder::fill() {
   return {};
 }
 
-TransferFault TransferBuilder::load() {
+TransferFault TransferBuilder::fetch() {
   if (destination.space != Space::Spm || source.extents != destination.extents)
     return illegal(destination);
   RETURN_IF_FAULT(formats());
@@ -261,6 +264,11 @@ TransferFault TransferBuilder::load() {
                      values.data());
     }
   }
+  return {};
+}
+
+TransferFault TransferBuilder::load() {
+  RETURN_IF_FAULT(fetch());
   tell(destination, true);
   return {};
 }
@@ -353,15 +361,12 @@ TransferFault TransferBuilder::rowsOf(const Descriptor &table,
 }
 
 TransferFault TransferBuilder::multicast() {
-  if (destination.space != Space::Spm || source.extents != destination.extents)
+  if (source.space != Space::Global)
+    return illegal(source);
+  RETURN_IF_FAULT(fetch());
+  // Without a burst there is no message to the cores.
+  if (!plan.hasBursts)
     return illegal(destination);
-  RETURN_IF_FAULT(formats());
-  RETURN_IF_FAULT(local(destination, true));
-  RETURN_IF_FAULT(global(source, false));
-  if (moves)
-    transfer.data.resize(denseSize(source));
-  RETURN_IF_FAULT(readGlobal(source, transfer.data.data()));
-  tell(source, false);
   transfer.multicast = entry.multicast;
   transfer.writes = false; // each core's part is delivered by itself
   const Noc::Rectangle &to = entry.multicast.cores, &all = core.task.cores;
@@ -376,7 +381,6 @@ TransferFault TransferBuilder::multicast() {
       if (Checker *checker = core.services.checker)
         checker->writeIn(*peer, core, kind, destination);
     }
-  walk(source, destination);
   // The memory sends each burst along a tree as one message.
   plan.bursts.burstBytes = core.services.memorySystem.pieceLimit();
   return {};
@@ -450,10 +454,15 @@ TransferFault TransferBuilder::scatter() {
   }
   readLocal(source, transfer.data);
   convert(transfer.data);
-  tell(source, false);
-  for (int64_t offset : transfer.rows)
-    if (moves && offset != noRow)
-      tell(at(row, offset), true);
+  // Without data it is any row.
+  int64_t step = source.strides[0] * bitWidth(source.format);
+  for (size_t i = 0; moves && i < transfer.rows.size(); ++i)
+    if (transfer.rows[i] != noRow) {
+      // A row of i4 may begin within a byte.
+      tell(step % 8 == 0 ? at(rowOf(source), int64_t(i) * step / 8) : source,
+           false);
+      tell(at(row, transfer.rows[i]), true);
+    }
   transfer.destination = row;
   if (transfer.writes) {
     walk(row, rowOf(source));

@@ -615,8 +615,11 @@ bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
     takeWindowed(entry, 0, isa::store::dst);
     break;
   case Opcode::LOADMULTICAST:
-    entry.operands = {td(isa::load_multicast::dst),
-                      td(isa::load_multicast::src)};
+    entry.operands = {td(isa::load_multicast::dst)};
+    entry.pad = inst.get(isa::load_multicast::pad) != 0;
+    entry.convert = inst.get(isa::load_multicast::convert) != 0;
+    entry.transpose = inst.get(isa::load_multicast::transpose) != 0;
+    takeWindowed(entry, 1, isa::load_multicast::src);
     if (!aimMulticast(inst, entry.multicast))
       return false;
     break;

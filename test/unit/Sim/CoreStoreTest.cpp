@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SimFixture.h"
+#include <bit>
 #include <gmock/gmock.h>
 #include <numeric>
 
@@ -229,6 +230,169 @@ TEST(Multicast, OneReadForAllCores) {
   // An instruction of one word less is loaded by each core.
   EXPECT_GE(read - before, 256u);
   EXPECT_LE(read - before, 256u + 2 * 64);
+}
+
+namespace {
+
+/// Core 0 loads `src` into both cores' `dst`, which store it as f32 from `data`
+/// + 4,096 and + 5,120 on.
+struct Spread : Kernel {
+  uint32_t load = 0, take = 0;
+  Spread(const isa::Descriptor &dst, const isa::Descriptor &src,
+         std::initializer_list<std::pair<unsigned, int64_t>> options,
+         int64_t origin = 0) {
+    td(0, dst);
+    td(1, src);
+    isa::Descriptor out = tensor(Space::Global, NumericFormat::F32, {8, 8}, 0);
+    out.base = data + 4096;
+    td(4, out);
+    td(5, f32(Space::Spm, 64, 32768));
+    td(6, f32(Space::Global, 64, data));
+    Kernel::load(5, 6, {}, {{1, 1}});
+    wait(Queue::Seq, {{1, 1}});
+    pause(200);
+    add(Opcode::COREID, {{isa::coreid::rd, 1}});
+    add(Opcode::MULI,
+        {{isa::muli::rd, 2}, {isa::muli::ra, 1}, {isa::muli::imm, 1024}});
+    add(Opcode::TDADD,
+        {{isa::td_add::td, 4}, {isa::td_add::src, 4}, {isa::td_add::ra, 2}});
+    li(3, 2 << 16 | 1 << 24);
+    li(4, origin);
+    li(5, 8);
+    if (origin != 0)
+      add(Opcode::TDWINDOW, {{isa::td_window::td, 1},
+                             {isa::td_window::src, 1},
+                             {isa::td_window::ra, 4},
+                             {isa::td_window::rb, 5},
+                             {isa::td_window::dim, 0},
+                             {isa::td_window::step, 1}});
+    add(Opcode::BNE,
+        {{isa::bne::ra, 1}, {isa::bne::rb, 9}, {isa::bne::offset, 2}});
+    load = uint32_t(program.size());
+    isa::Instruction &multicast =
+        add(Opcode::LOADMULTICAST, {{isa::load_multicast::dst, 0},
+                                    {isa::load_multicast::src, 1},
+                                    {isa::load_multicast::ra, 3},
+                                    {isa::load_multicast::sem, 4},
+                                    {isa::load_multicast::count, 1}});
+    for (auto [field, value] : options)
+      multicast.fields[field] = value;
+    take = uint32_t(program.size());
+    Kernel::store(4, 0, {{4, 1}});
+    halt();
+  }
+};
+
+} // namespace
+
+// Rows -1 to 6 of an 8 × 8 tensor of bf16, widened: 32 bytes of padding take a
+// slot, 112 bytes from memory are two bursts, which are 128 and 96 bytes in the
+// scratchpad, so two slots each. The second one's data comes 4 cycles after the
+// first one's, 16 after its issue, a hop later to core 1; then it is written in
+// two cycles.
+TEST(Multicast, PadsAndConverts) {
+  TwoCores m;
+  std::vector<uint16_t> values;
+  std::vector<float> expected(8, 7.0f);
+  for (unsigned i = 0; i < 64; ++i) {
+    values.push_back(uint16_t(std::bit_cast<uint32_t>(float(i)) >> 16));
+    if (i < 56)
+      expected.push_back(float(i));
+  }
+  m.write(data, values);
+  isa::Descriptor src =
+      tensor(Space::Global, NumericFormat::BF16, {8, 8}, data);
+  src.padding = std::bit_cast<uint32_t>(7.0f) >> 16;
+  Spread k(tensor(Space::Spm, NumericFormat::F32, {8, 8}, 0), src,
+           {{isa::load_multicast::pad, 1}, {isa::load_multicast::convert, 1}},
+           -1);
+  m.start(k);
+  EXPECT_EQ(m.fault(), FaultCause::None);
+  EXPECT_EQ(m.found(), "");
+  EXPECT_EQ(m.read<float>(data + 4096, 64), expected);
+  EXPECT_EQ(m.read<float>(data + 5120, 64), expected);
+  Span s = m.span(k.load);
+  EXPECT_EQ(m.span(k.take, 0).begin - s.begin, 1 + 16 + 4 + 2u);
+  EXPECT_EQ(s.end - s.begin, 1 + 16 + 4 + 1 + 2u);
+}
+
+// Columns lie 256 bytes apart in the scratchpad, all in one bank: a burst of 16
+// elements, two rows, takes 8 slots. The fourth is issued 24 cycles after the
+// first, arrives 16 later (17 at core 1) and is written in 8.
+TEST(Multicast, Transposes) {
+  TwoCores m;
+  isa::Descriptor dst = tensor(Space::Spm, NumericFormat::F32, {8, 8}, 0);
+  dst.strides[0] = 1, dst.strides[1] = 64;
+  Spread k(dst, tensor(Space::Global, NumericFormat::F32, {8, 8}, data),
+           {{isa::load_multicast::transpose, 1}});
+  m.start(k);
+  EXPECT_EQ(m.fault(), FaultCause::None);
+  EXPECT_EQ(m.found(), "");
+  std::vector<float> expected = m.read<float>(data, 64);
+  EXPECT_EQ(m.read<float>(data + 4096, 64), expected);
+  EXPECT_EQ(m.read<float>(data + 5120, 64), expected);
+  Span s = m.span(k.load);
+  EXPECT_EQ(m.span(k.take, 0).begin - s.begin, 24 + 16 + 8u);
+  EXPECT_EQ(s.end - s.begin, 24 + 17 + 8u);
+}
+
+// Padding alone is no message, elements outside need `pad`, formats `convert`.
+TEST(Multicast, OptionsThatCannotBe) {
+  auto faultOf = [](const Spread &k) {
+    TwoCores m;
+    m.start(k);
+    EXPECT_EQ(m.queueRegister(isa::mmio::faultPc), k.load);
+    return std::pair(m.fault(), m.queueRegister(isa::mmio::faultAddress));
+  };
+  isa::Descriptor dst = tensor(Space::Spm, NumericFormat::F32, {8, 8}, 512);
+  isa::Descriptor src = tensor(Space::Global, NumericFormat::F32, {8, 8}, data);
+  EXPECT_EQ(faultOf(Spread(dst, src, {{isa::load_multicast::pad, 1}}, 8)),
+            std::pair(FaultCause::IllegalDescriptor, uint64_t(512)));
+  EXPECT_EQ(faultOf(Spread(dst, src, {}, -1)).first,
+            FaultCause::IllegalDescriptor);
+  src.format = NumericFormat::BF16;
+  EXPECT_EQ(faultOf(Spread(dst, src, {})),
+            std::pair(FaultCause::IllegalDescriptor, uint64_t(512)));
+}
+
+// A window before the scratchpad's first byte does not change the core.
+TEST(CoreStore, AClippedStoreFindsItsCore) {
+  TwoCores m;
+  Kernel k;
+  isa::Descriptor to = tensor(Space::Core, NumericFormat::F32, {8, 8}, 0);
+  to.base = uint64_t(1) << 32;
+  k.td(0, tensor(Space::Spm, NumericFormat::F32, {8, 8}, 1024));
+  k.td(1, tensor(Space::Global, NumericFormat::F32, {8, 8}, data));
+  k.td(2, to);
+  k.td(3, tensor(Space::Spm, NumericFormat::F32, {7, 8}, 0));
+  k.td(4, tensor(Space::Global, NumericFormat::F32, {7, 8}, data + 4096));
+  k.add(Opcode::COREID, {{isa::coreid::rd, 1}});
+  k.li(2, 1);
+  k.li(4, -1);
+  k.li(5, 8);
+  k.add(Opcode::TDWINDOW, {{isa::td_window::td, 2},
+                           {isa::td_window::src, 2},
+                           {isa::td_window::ra, 4},
+                           {isa::td_window::rb, 5},
+                           {isa::td_window::dim, 0},
+                           {isa::td_window::step, 1}});
+  k.add(Opcode::BNE,
+        {{isa::bne::ra, 1}, {isa::bne::rb, 3}, {isa::bne::offset, 4}});
+  k.load(0, 1, {}, {{0, 1}});
+  k.store(2, 0, {{0, 1}});
+  k.program.back().fields[isa::store::clip] = 1;
+  k.add(Opcode::SIGNALCORE, {{isa::signal_core::queue, int64_t(Queue::St)},
+                             {isa::signal_core::core, 2},
+                             {isa::signal_core::sem, 4},
+                             {isa::signal_core::count, 1}});
+  k.add(Opcode::BNE,
+        {{isa::bne::ra, 1}, {isa::bne::rb, 2}, {isa::bne::offset, 2}});
+  k.store(4, 3, {{4, 1}});
+  k.halt();
+  m.start(k);
+  EXPECT_EQ(m.fault(), FaultCause::None);
+  EXPECT_EQ(m.found(), "");
+  EXPECT_EQ(m.read<float>(data + 4096, 56), m.read<float>(data + 32, 56));
 }
 
 TEST(Multicast, WithoutTheWaitIsARace) {

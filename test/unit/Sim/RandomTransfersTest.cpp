@@ -91,6 +91,7 @@ public:
     kernel.td(30, tensor(Space::Spm, NumericFormat::F32, {spmTiles * tile}, 0));
     kernel.add(Opcode::FILL, {{isa::fill::dst, 30}}, {}, {{0, 1}});
     kernel.wait(Queue::Seq, {{0, 1}});
+    kernel.li(thisCore, 1 << 16 | 1 << 24);
     for (uint32_t i = 0; i < spmTiles * tile; ++i)
       memory[{Place::Spm, i}] = 0;
     for (int i = 0; i < 24; ++i)
@@ -106,6 +107,8 @@ public:
                         Machine::dataArea + 4 * globalTiles * tile));
     kernel.store(0, 1);
     finish(dump);
+    if (multicasts != 0)
+      kernel.wait(Queue::Seq, {{everywhere, multicasts}});
     kernel.halt();
     for (const auto &[id, value] : memory) {
       if (id.first == Place::Global)
@@ -162,6 +165,9 @@ private:
     return v;
   }
   Place far() { return below(3) ? Place::Global : Place::Narrow; }
+  /// The rectangle of a multicast, and its semaphore; nobody else's.
+  static constexpr unsigned thisCore = 22;
+  static constexpr uint8_t everywhere = 5;
 
   void any() {
     uint32_t rows = 1 + below(side), columns = 1 + below(side);
@@ -192,7 +198,8 @@ private:
   }
 
   void copy(bool isLoad, uint32_t rows, uint32_t columns) {
-    Place farPlace = isLoad && below(3) == 0 ? Place::Spm : far();
+    // A store to the scratchpad goes by way of the network.
+    Place farPlace = below(3) == 0 ? Place::Spm : far();
     View near = view(Place::Spm, rows, columns),
          distant = view(farPlace, rows, columns);
     isa::Descriptor nearTd = near.descriptor(rows, columns);
@@ -203,17 +210,21 @@ private:
       origin = {random.between(-3, 3), random.between(-3, 3)};
     }
     isa::Descriptor farTd = distant.descriptor(rows, columns);
+    if (!isLoad && farPlace == Place::Spm)
+      farTd.space = Space::Core;
     float padding = float(random.between(-9, 9));
     farTd.padding = farPlace == Place::Narrow
                         ? bf16(padding)
                         : std::bit_cast<uint32_t>(padding);
     Operation o;
     o.queue = isLoad ? Queue::Ld : Queue::St;
+    bool anyInside = false;
     for (uint32_t r = 0; r < rows; ++r)
       for (uint32_t c = 0; c < columns; ++c) {
         int64_t fr = origin[0] + r, fc = origin[1] + c;
         Id here = {Place::Spm, near.at(r, c)};
         bool outside = fr < 0 || fc < 0 || fr >= side || fc >= side;
+        anyInside |= !outside;
         Id there = {farPlace,
                     outside ? 0 : distant.at(uint32_t(fr), uint32_t(fc))};
         if (isLoad && outside)
@@ -236,12 +247,27 @@ private:
                                     {isa::td_window::dim, d},
                                     {isa::td_window::step, 1}});
     }
+    bool converts = farPlace == Place::Narrow || below(2),
+         transposes = below(2);
+    if (isLoad && farPlace != Place::Spm && anyInside && below(3) == 0) {
+      kernel.add(Opcode::LOADMULTICAST,
+                 {{isa::load_multicast::dst, 0},
+                  {isa::load_multicast::src, 1},
+                  {isa::load_multicast::ra, thisCore},
+                  {isa::load_multicast::sem, everywhere},
+                  {isa::load_multicast::count, 1},
+                  {isa::load_multicast::pad, isWindow},
+                  {isa::load_multicast::convert, converts},
+                  {isa::load_multicast::transpose, transposes}});
+      ++multicasts;
+      return finish(o);
+    }
     kernel.add(isLoad ? Opcode::LOAD : Opcode::STORE,
                {{isa::load::dst, 0},
                 {isa::load::src, 1},
                 {isa::load::pad, isWindow},
-                {isa::load::convert, farPlace == Place::Narrow || below(2)},
-                {isa::load::transpose, below(2)}});
+                {isa::load::convert, converts},
+                {isa::load::transpose, transposes}});
     finish(o);
   }
 
@@ -312,6 +338,7 @@ private:
   }
 
   Random random;
+  uint16_t multicasts = 0;
   std::map<Id, float> memory;
   std::array<std::vector<std::pair<Operation, size_t>>, 2> inQueue;
   /// How many instructions of the other queue precede this one's next.

@@ -7,6 +7,7 @@
 
 #include "TickingDma.h"
 #include "tessera/Support/Random.h"
+#include <algorithm>
 
 namespace tessera::sim::test {
 
@@ -54,8 +55,11 @@ public:
     for (unsigned i = 0; i < count; ++i)
       prepare(i);
     k.pause(400);
+    k.li(22, 1 << 16 | 1 << 24); // this core alone
     for (unsigned i = 0; i < count; ++i)
       push(i);
+    if (multicasts != 0)
+      k.wait(Queue::Seq, {{1, multicasts}});
     k.halt();
   }
 
@@ -233,7 +237,21 @@ private:
                                  {isa::load_gather::index, i * 3 + 2},
                                  {isa::load_gather::pad, 1},
                                  {isa::load_gather::convert, p.convert}});
-    else
+    else if (path == Path::Load && random.below(3) == 0 &&
+             std::ranges::any_of(jobs[i].elements, [](const DmaElement &e) {
+               return !e.isOutside;
+             })) {
+      ++multicasts;
+      k.add(Opcode::LOADMULTICAST,
+            {{isa::load_multicast::dst, i * 3},
+             {isa::load_multicast::src, i * 3 + 1},
+             {isa::load_multicast::ra, 22},
+             {isa::load_multicast::sem, 1},
+             {isa::load_multicast::count, 1},
+             {isa::load_multicast::pad, p.windows},
+             {isa::load_multicast::convert, p.convert},
+             {isa::load_multicast::transpose, p.transpose}});
+    } else
       k.add(Opcode::LOAD, {{isa::load::dst, i * 3},
                            {isa::load::src, i * 3 + 1},
                            {isa::load::pad, p.windows},
@@ -245,6 +263,7 @@ private:
   const Path path;
   const bool stores, toMemory;
   unsigned count = 0;
+  uint16_t multicasts = 0;
   std::vector<Plan> plans;
 };
 
