@@ -231,10 +231,12 @@ bool Channel::issueColumn(Cycle now, std::vector<Completion> &done) {
 }
 
 bool Channel::issueRow(Cycle now, std::vector<Completion> &done) {
-  if (issueRefresh(now))
-    return true;
-  if (!refreshQueue.empty())
-    return false;
+  if (!refreshQueue.empty() || dueCount != 0) {
+    if (issueRefresh(now))
+      return true;
+    if (!refreshQueue.empty())
+      return false;
+  }
   chooseMode();
   if (queue.withOther(writeMode).empty())
     return false;
@@ -268,7 +270,8 @@ void Channel::issueFor(EntryIndex index, Cycle now,
 
 void Channel::step(Cycle now, std::vector<Completion> &done) {
   wake = never;
-  startRefreshes(now);
+  if (nextRefresh <= now)
+    startRefreshes(now);
   bool issued;
   if (t.rowBus) {
     issued = issueColumn(now, done);

@@ -44,7 +44,12 @@ void RequestQueue::push(const Access &access, Cycle arrival) {
   Bank &bank = banks[access.bank];
   List &list = bank.lists[access.write];
   Entry &entry = pool[index];
-  entry = {access, arrival, nextSequence++, false, list.tail, noEntry};
+  entry.access = access;
+  entry.arrival = arrival;
+  entry.sequence = nextSequence++;
+  entry.counted = false;
+  entry.previous = list.tail;
+  entry.next = noEntry;
   (list.tail == noEntry ? list.head : pool[list.tail].next) = index;
   list.tail = index;
   bool hit = hits(bank, entry);
