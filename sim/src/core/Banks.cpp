@@ -167,10 +167,16 @@ template <typename Track> static auto firstAfter(const Track &track, Cycle at) {
       [at](const auto &piece) { return piece.end() <= at; });
 }
 
+/// Whether two users do not disturb each other.
+static bool together(unsigned a, BankUser b) {
+  return a == unsigned(b) ||
+         (a >= unsigned(BankUser::Vector) && b >= BankUser::Vector);
+}
+
 Cycle Banks::othersBusy(BankUser user, Cycle from) const {
   Cycle busy = noCycle;
   for (unsigned u = 0; u < numBankUsers; ++u) {
-    if (u == unsigned(user))
+    if (together(u, user))
       continue;
     auto piece = firstAfter(tracks[u], from);
     if (piece != tracks[u].end())
@@ -182,7 +188,7 @@ Cycle Banks::othersBusy(BankUser user, Cycle from) const {
 bool Banks::taken(BankUser user, Cycle at, const BankAccess &access,
                   unsigned level) const {
   for (unsigned u = 0; u < numBankUsers; ++u) {
-    if (u == unsigned(user))
+    if (together(u, user))
       continue;
     auto piece = firstAfter(tracks[u], at);
     for (; piece != tracks[u].end() && piece->start <= at; ++piece) {
@@ -275,7 +281,7 @@ Cycle Banks::place(const LaneAccesses &lanes, Cycle start) {
   for (uint64_t group = 0; group < lanes.groups;) {
     if (simple) {
       // As many groups as make their accesses before somebody else is busy.
-      Cycle busy = othersBusy(BankUser::Vector, at);
+      Cycle busy = othersBusy(lanes.user, at);
       uint64_t count = busy == noCycle      ? lanes.groups - group
                        : busy >= at + ports ? (busy - at - ports) / pace + 1
                                             : 0;
@@ -291,6 +297,49 @@ Cycle Banks::place(const LaneAccesses &lanes, Cycle start) {
     ++group;
   }
   return at;
+}
+
+/// Rows of the last dimension from `row` on, of each `elements` from `first`
+/// on.
+static AccessPattern tileRows(const isa::Descriptor &td, uint64_t row,
+                              uint64_t first, uint64_t elements) {
+  AccessPattern rows;
+  rows.td = td;
+  rows.outer = uint8_t(td.rank - 1);
+  rows.setEnds();
+  rows.outerFirst = row;
+  rows.outerStep = 1;
+  rows.innerFirst = first;
+  rows.innerCount = elements;
+  rows.innerStep = 0;
+  return rows;
+}
+
+Cycle Banks::place(const TileAccesses &tiles, Cycle start) {
+  const isa::Descriptor &src = tiles.src;
+  uint64_t rows = src.extents[src.rank - 2],
+           columns = src.extents[src.rank - 1];
+  uint64_t matrices = src.numElements() / (rows * columns);
+  LaneAccesses fill, drain;
+  fill.readPorts = drain.readPorts = tiles.readPorts;
+  fill.writePorts = drain.writePorts = tiles.writePorts;
+  drain.user = BankUser::VectorDrain;
+  Cycle filled = start, drained = start, drainedBefore = start;
+  for (uint64_t m = 0; m < matrices; ++m)
+    for (uint64_t row = 0; row < rows; row += tiles.side)
+      for (uint64_t column = 0; column < columns; column += tiles.side) {
+        uint64_t height = std::min(tiles.side, rows - row),
+                 width = std::min(tiles.side, columns - column);
+        fill.reads = {tileRows(src, m * rows + row, column, width)};
+        fill.groups = height;
+        drain.writes = {tileRows(tiles.dst, m * columns + column, row, height)};
+        drain.groups = width;
+        // One buffer of two must be free.
+        filled = place(fill, std::max(filled, drainedBefore));
+        drainedBefore = drained;
+        drained = place(drain, std::max(filled, drained));
+      }
+  return drained;
 }
 
 Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
@@ -330,7 +379,7 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
     auto isTaken = [&] {
       bool any = false;
       each([&](const Share &s) {
-        any = any || taken(BankUser::Vector, at, operands[s.operand], s.level);
+        any = any || taken(lanes.user, at, operands[s.operand], s.level);
       });
       return any;
     };
@@ -338,7 +387,7 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
       ++at;
     each([&](const Share &s) {
       if (s.pattern->inScratchpad())
-        remember(BankUser::Vector, {*s.pattern, group, 1, at, 1, s.level});
+        remember(lanes.user, {*s.pattern, group, 1, at, 1, s.level});
     });
     for (unsigned side = 0; side < 2; ++side)
       done[side] = std::min(done[side] + ports[side], shares[side].size());
@@ -362,7 +411,7 @@ void Banks::placeGroups(const LaneAccesses &lanes, uint64_t first,
       pieces.begin(), pieces.end(),
       [](const Piece &a, const Piece &b) { return a.start < b.start; });
   for (Piece &piece : pieces)
-    remember(BankUser::Vector, std::move(piece));
+    remember(lanes.user, std::move(piece));
 }
 
 } // namespace tessera::sim

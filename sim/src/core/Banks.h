@@ -79,9 +79,9 @@ struct AccessPattern {
 };
 
 /// Who makes accesses. Those of one instruction of the vector engine do not
-/// disturb each other: its ports were counted already.
-enum class BankUser : uint8_t { MatrixA, MatrixB, Vector };
-inline constexpr unsigned numBankUsers = 3;
+/// disturb each other; a transpose drains a tile while it fills the next one.
+enum class BankUser : uint8_t { MatrixA, MatrixB, Vector, VectorDrain };
+inline constexpr unsigned numBankUsers = 4;
 
 /// What a vector instruction that walks its operands side by side makes: access
 /// i of each operand is that of the i-th group of lanes. Operands that are not
@@ -91,9 +91,19 @@ struct LaneAccesses {
   unsigned readPorts = 1, writePorts = 1;
   uint64_t groups = 0;
   Cycle work = 1; ///< Cycles that a group takes at least.
+  BankUser user = BankUser::Vector;
 
   /// An operand of so many elements a group.
   static AccessPattern operand(const isa::Descriptor &td, uint64_t lanes);
+};
+
+/// What a transpose makes: src [..., rows, columns] goes to dst [..., columns,
+/// rows] in tiles, by rows of src into one of two buffers, and by rows of dst
+/// out of it.
+struct TileAccesses {
+  isa::Descriptor src, dst;
+  uint64_t side = 1; ///< Rows and columns of a tile at most.
+  unsigned readPorts = 1, writePorts = 1;
 };
 
 class Banks {
@@ -111,8 +121,11 @@ public:
   /// Makes the accesses of all groups, one group after the other; returns the
   /// end of the last one.
   Cycle place(const LaneAccesses &lanes, Cycle start);
-  /// The first cycle from `from` on in which another user than `user` has
-  /// something; `never` if there is none.
+  /// Fills and drains all tiles; returns the end of the last drain.
+  Cycle place(const TileAccesses &tiles, Cycle start);
+  /// The first cycle from `from` on in which another engine than that of
+  /// `user`, or the matrix engine's other stream, has something; `never` if
+  /// there is none.
   Cycle othersBusy(BankUser user, Cycle from) const;
 
   template <typename A> void serialize(A &ar) { fields(ar, tracks); }

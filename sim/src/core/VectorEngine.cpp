@@ -59,10 +59,11 @@ Cycle VectorEngine::dependencesReady(const VectorPlan &plan) const {
 void VectorEngine::start(const QueueEntry &entry, VectorPlan &plan, Cycle now) {
   const Architecture &arch = core.services.arch;
   VectorCost cost = vectorCost(arch, entry, plan);
-  if (cost.accesses) {
-    core.banks.passTo(now);
+  core.banks.passTo(now);
+  if (cost.accesses)
     cost.real = core.banks.place(*cost.accesses, now) - now;
-  }
+  else if (cost.tiles)
+    cost.real = core.banks.place(*cost.tiles, now) - now;
   account.wait(StallCause::FillDrain, now);
   account.charge(StallCause::Busy, now + cost.ideal);
   account.charge(StallCause::BankConflict, now + cost.real);

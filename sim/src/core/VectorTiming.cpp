@@ -142,42 +142,27 @@ private:
     cost.sfuOps = plan.elements * sfuOps;
   }
 
-  /// One row of a tile: `count` elements of the last dimension.
-  Cycle rowCycles(Descriptor td, uint64_t count) const {
-    for (unsigned d = 0; d + 1 < td.rank; ++d)
-      td.extents[d] = 1;
-    td.extents[td.rank - 1] = uint32_t(count);
-    return bankCycles(td, count);
-  }
-
-  /// A double-buffered square: a tile is written while the next one is read.
-  Cycle transposed(uint64_t matrices, uint64_t rows, uint64_t columns,
-                   Cycle perRow, Cycle perColumn) const {
-    uint64_t side = std::min(lanes, transposerSide);
-    Cycle filled = 0, drained = 0, drainedBefore = 0;
-    for (uint64_t m = 0; m < matrices; ++m)
-      for (uint64_t row = 0; row < rows; row += side)
-        for (uint64_t column = 0; column < columns; column += side) {
-          // One buffer of two must be free.
-          filled = std::max(filled, drainedBefore) +
-                   std::min(side, rows - row) * perRow;
-          drainedBefore = drained;
-          drained = std::max(filled, drained) +
-                    std::min(side, columns - column) * perColumn;
-        }
-    return drained;
-  }
-
   void transpose() {
-    const Descriptor &src = plan.inputs[0].td, &dst = plan.outputs[0].td;
+    const Descriptor &src = plan.inputs[0].td;
     uint64_t rows = src.extents[src.rank - 2],
              columns = src.extents[src.rank - 1];
     uint64_t matrices = plan.elements / (rows * columns);
     uint64_t side = std::min(lanes, transposerSide);
-    Cycle perRow = readCycles(rowCycles(src, std::min(columns, side)));
-    Cycle perColumn = writeCycles(rowCycles(dst, std::min(rows, side)));
-    cost.ideal = transposed(matrices, rows, columns, 1, 1);
-    cost.real = transposed(matrices, rows, columns, perRow, perColumn);
+    cost.tiles = TileAccesses{src, plan.outputs[0].td, side,
+                              std::max(1u, arch.vector.readPorts),
+                              std::max(1u, arch.vector.writePorts)};
+    // Without conflicts a row or column takes a cycle. A tile is written while
+    // the next one is read, if one buffer of two is free.
+    Cycle filled = 0, drained = 0, drainedBefore = 0;
+    for (uint64_t m = 0; m < matrices; ++m)
+      for (uint64_t row = 0; row < rows; row += side)
+        for (uint64_t column = 0; column < columns; column += side) {
+          filled = std::max(filled, drainedBefore) + std::min(side, rows - row);
+          drainedBefore = drained;
+          drained =
+              std::max(filled, drained) + std::min(side, columns - column);
+        }
+    cost.ideal = drained;
   }
 
   void gather() {

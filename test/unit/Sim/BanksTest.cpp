@@ -106,6 +106,34 @@ TEST(Banks, GroupsOfLanes) {
   EXPECT_EQ(banks.place(lanes, 50), 66u);
 }
 
+// [4, 8] of f32: a row of 32 bytes lies in two banks, row r in 2r and 2r + 1. A
+// row of the transposed is 16 bytes, row c in bank c.
+TEST(Banks, TilesOfATranspose) {
+  TileAccesses tiles;
+  tiles.src = tensor(Space::Spm, NumericFormat::F32, {4, 8}, 0);
+  tiles.dst = tensor(Space::Spm, NumericFormat::F32, {8, 4}, 4096);
+  tiles.side = 8;
+  tiles.readPorts = 3;
+  // 4 rows in, 8 out.
+  Banks banks(spm);
+  EXPECT_EQ(banks.place(tiles, 50), 62u);
+  // Rows of a matrix in bank 2 in cycles 50 to 59: row 1, which would be read
+  // in 51, waits until 60. So the tile is full in 63, and the last of 8 rows is
+  // written in 70, to bank 7.
+  banks.clear();
+  banks.place(BankUser::MatrixA, rows(10, 32, 256, 16), 10, 50, 1);
+  EXPECT_EQ(banks.place(tiles, 50), 71u);
+  // Who comes later goes around that.
+  EXPECT_EQ(banks.place(BankUser::MatrixB, rows(1, 7 * 16, 256, 16), 1, 70, 1),
+            72u);
+  // The second tile is read while the first is written, though in the same
+  // banks: 4, then 8 and 8. The one after next would have to wait for a buffer.
+  tiles.src = tensor(Space::Spm, NumericFormat::F32, {3, 4, 8}, 0);
+  tiles.dst = tensor(Space::Spm, NumericFormat::F32, {3, 8, 4}, 4096);
+  banks.clear();
+  EXPECT_EQ(banks.place(tiles, 0), 4 + 3 * 8u);
+}
+
 /// One mma of two blocks of columns; b's second block lies in the banks of `a`.
 TEST(Banks, WeightsWaitForRows) {
   for (bool conflicts : {false, true}) {

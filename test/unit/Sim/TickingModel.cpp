@@ -596,65 +596,63 @@ std::vector<Span> tickVector(const Architecture &arch,
 
 namespace {
 
-/// One of the transposer's two buffers.
+/// A tile on its way: for each row that is to be read, and for each that is to
+/// be written, the cycles that its words take in the banks.
 struct TileBuffer {
-  uint32_t rowsToFill = 0, columnsToDrain = 0;
-  bool filled() const { return rowsToFill == 0; }
-  bool empty() const { return filled() && columnsToDrain == 0; }
+  std::deque<uint32_t> reading, writing;
 };
 
-/// The words of a bank are served one a cycle and port.
-class RowPort {
-public:
-  RowPort(const Architecture &arch, uint64_t base, int64_t stride,
-          uint32_t elements, uint32_t ports)
-      : perRow(serveBanks(arch, {base, uint32_t(stride)}, 0, elements)),
-        ports(ports), left(int64_t(perRow)) {}
-  /// A cycle passes; true if a row is through.
-  bool tick() {
-    left -= ports;
-    if (left > 0)
-      return false;
-    left = int64_t(perRow);
-    return true;
-  }
-
-private:
-  uint32_t perRow, ports;
-  int64_t left;
-};
+/// A cycle passes at one side of the transposer: as many of a row's bank cycles
+/// as there are ports. The next row begins in the next cycle.
+void serveRow(std::deque<uint32_t> &rows, uint32_t ports) {
+  if (rows.front() > ports)
+    rows.front() -= ports;
+  else
+    rows.pop_front();
+}
 
 } // namespace
 
-uint64_t tickTranspose(const Architecture &arch, uint32_t matrices,
-                       uint32_t rows, uint32_t columns, int64_t elementStride,
+uint64_t tickTranspose(const Architecture &arch, const isa::Descriptor &src,
                        uint64_t destination) {
   uint32_t side = std::min<uint32_t>(arch.vector.lanes, 64);
+  uint32_t matrices = src.extents[0], rows = src.extents[1],
+           columns = src.extents[2];
   std::deque<TileBuffer> waiting;
   for (uint32_t m = 0; m < matrices; ++m)
     for (uint32_t r = 0; r < rows; r += side)
-      for (uint32_t c = 0; c < columns; c += side)
-        waiting.push_back(
-            {std::min(side, rows - r), std::min(side, columns - c)});
-  RowPort reading(arch, 0, elementStride, std::min(side, columns),
-                  arch.vector.readPorts);
-  RowPort writing(arch, destination, 1, std::min(side, rows),
-                  arch.vector.writePorts);
+      for (uint32_t c = 0; c < columns; c += side) {
+        uint32_t height = std::min(side, rows - r),
+                 width = std::min(side, columns - c);
+        TileBuffer &tile = waiting.emplace_back();
+        for (uint32_t i = 0; i < height; ++i) {
+          int64_t element = m * src.strides[0] + (r + i) * src.strides[1] +
+                            c * src.strides[2];
+          tile.reading.push_back(serveBanks(
+              arch,
+              {src.base + uint64_t(element) * 4, uint32_t(src.strides[2])}, 0,
+              width));
+        }
+        for (uint32_t i = 0; i < width; ++i) {
+          uint64_t element = (uint64_t(m) * columns + c + i) * rows + r;
+          tile.writing.push_back(
+              serveBanks(arch, {destination + element * 4, 1}, 0, height));
+        }
+      }
   std::deque<TileBuffer> buffers; // at most two, oldest first
   uint64_t now = 0;
   while (!waiting.empty() || !buffers.empty()) {
     if (buffers.size() < 2 && !waiting.empty() &&
-        (buffers.empty() || buffers.back().filled())) {
+        (buffers.empty() || buffers.back().reading.empty())) {
       buffers.push_back(waiting.front());
       waiting.pop_front();
     }
-    bool drains = buffers.front().filled();
-    TileBuffer &last = buffers.back();
-    if (!last.filled() && reading.tick())
-      --last.rowsToFill;
-    if (drains && writing.tick())
-      --buffers.front().columnsToDrain;
-    if (buffers.front().empty())
+    bool drains = buffers.front().reading.empty();
+    if (!buffers.back().reading.empty())
+      serveRow(buffers.back().reading, arch.vector.readPorts);
+    if (drains)
+      serveRow(buffers.front().writing, arch.vector.writePorts);
+    if (buffers.front().reading.empty() && buffers.front().writing.empty())
       buffers.pop_front();
     ++now;
   }

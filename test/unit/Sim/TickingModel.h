@@ -63,10 +63,8 @@ BothSpans tickBoth(const Architecture &arch,
                    const std::vector<VectorJob> &vector);
 
 /// The cycles that the engine is occupied, from start to the next start.
-/// A transpose of f32 matrices, the elements of whose source rows lie
-/// `elementStride` elements apart from byte 0 on; the destination is dense.
-uint64_t tickTranspose(const Architecture &arch, uint32_t matrices,
-                       uint32_t rows, uint32_t columns, int64_t elementStride,
+/// A transpose of f32 [matrices, rows, columns]; the destination is dense.
+uint64_t tickTranspose(const Architecture &arch, const isa::Descriptor &src,
                        uint64_t destination);
 /// A gather of rows of `rowElements` f32 from `table`.
 uint64_t tickGather(const Architecture &arch, uint64_t table,

@@ -541,8 +541,7 @@ TEST(Ticking, VectorTransposes) {
     inst.opcode = isa::Opcode::TRANSPOSE;
     inst.fields[isa::transpose::src] = 0;
     inst.fields[isa::transpose::dst] = 1;
-    EXPECT_EQ(occupied(arch, k, inst),
-              tickTranspose(arch, matrices, rows, columns, stride, 32768))
+    EXPECT_EQ(occupied(arch, k, inst), tickTranspose(arch, src, 32768))
         << "seed " << seed;
     if (HasFailure())
       return;
