@@ -73,6 +73,21 @@ bool BankAccess::overlaps(unsigned n, const BankAccess &other,
   return false;
 }
 
+std::vector<uint64_t> BankAccess::banksOf(unsigned n) const {
+  if (n >= levels)
+    return {};
+  auto first = masks.begin() + long(n * maskWords);
+  return {first, first + long(maskWords)};
+}
+
+bool BankAccess::overlaps(unsigned n,
+                          const std::vector<uint64_t> &banksOfOther) const {
+  for (size_t i = 0; n < levels && i < maskWords; ++i)
+    if (masks[n * maskWords + i] & banksOfOther[i])
+      return true;
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
@@ -194,6 +209,11 @@ bool Banks::taken(BankUser user, Cycle at, const BankAccess &access,
     for (; piece != tracks[u].end() && piece->start <= at; ++piece) {
       if ((at - piece->start) % piece->pace != 0)
         continue;
+      if (!piece->banks.empty()) {
+        if (access.overlaps(level, piece->banks))
+          return true;
+        continue;
+      }
       piece->pattern.access(piece->first + (at - piece->start) / piece->pace,
                             theirs);
       theirs.cycles();
@@ -248,7 +268,7 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
         extend(i, 1, next);
       } else {
         flush();
-        remember(user, {pattern, i, 1, next, 1, level});
+        remember(user, {pattern, {}, i, 1, next, 1, level});
       }
     }
     at = std::max(next, first + pace);
@@ -271,7 +291,7 @@ static Cycle portCycles(size_t operands, unsigned ports) {
 }
 
 Cycle Banks::place(const LaneAccesses &lanes, Cycle start) {
-  bool simple = true;
+  bool simple = !lanes.gathered;
   for (const auto *side : {&lanes.reads, &lanes.writes})
     for (const AccessPattern &pattern : *side)
       simple &= pattern.isSimple(spm);
@@ -346,7 +366,7 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
                         Cycle start) {
   /// One cycle of one operand.
   struct Share {
-    const AccessPattern *pattern;
+    const AccessPattern *pattern; ///< Or null: gathered.
     size_t operand;
     unsigned level;
   };
@@ -354,19 +374,26 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
   const unsigned ports[2] = {std::max(1u, lanes.readPorts),
                              std::max(1u, lanes.writePorts)};
   size_t used = 0;
-  for (unsigned side = 0; side < 2; ++side)
-    for (const AccessPattern &p : side == 0 ? lanes.reads : lanes.writes) {
-      if (used == operands.size())
-        operands.emplace_back(spm);
-      BankAccess &access = operands[used];
-      access.clear();
-      if (p.inScratchpad())
-        p.access(group, access);
-      unsigned cycles = std::max(1u, access.cycles());
-      for (unsigned level = 0; level < cycles; ++level)
-        shares[side].push_back({&p, used, level});
-      ++used;
-    }
+  auto add = [&](unsigned side, const AccessPattern *p) {
+    if (used == operands.size())
+      operands.emplace_back(spm);
+    BankAccess &access = operands[used];
+    access.clear();
+    if (!p)
+      lanes.gathered(group, access);
+    else if (p->inScratchpad())
+      p->access(group, access);
+    unsigned cycles = std::max(1u, access.cycles());
+    for (unsigned level = 0; level < cycles; ++level)
+      shares[side].push_back({p, used, level});
+    ++used;
+  };
+  for (const AccessPattern &p : lanes.reads)
+    add(0, &p);
+  if (lanes.gathered)
+    add(0, nullptr);
+  for (const AccessPattern &p : lanes.writes)
+    add(1, &p);
   size_t done[2] = {0, 0};
   Cycle at = start;
   while (done[0] < shares[0].size() || done[1] < shares[1].size()) {
@@ -386,8 +413,15 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
     while (isTaken())
       ++at;
     each([&](const Share &s) {
-      if (s.pattern->inScratchpad())
-        remember(lanes.user, {*s.pattern, group, 1, at, 1, s.level});
+      Piece piece;
+      piece.first = group, piece.count = 1, piece.start = at;
+      piece.level = s.level;
+      if (s.pattern)
+        piece.pattern = *s.pattern;
+      else
+        piece.banks = operands[s.operand].banksOf(s.level);
+      if (s.pattern ? s.pattern->inScratchpad() : !piece.banks.empty())
+        remember(lanes.user, std::move(piece));
     });
     for (unsigned side = 0; side < 2; ++side)
       done[side] = std::min(done[side] + ports[side], shares[side].size());
@@ -402,8 +436,13 @@ void Banks::placeGroups(const LaneAccesses &lanes, uint64_t first,
   auto add = [&](const std::vector<AccessPattern> &patterns, unsigned ports) {
     for (size_t i = 0; i < patterns.size(); ++i)
       if (patterns[i].inScratchpad())
-        pieces.push_back({patterns[i], first, count,
-                          start + i / std::max(1u, ports), pace, 0});
+        pieces.push_back({patterns[i],
+                          {},
+                          first,
+                          count,
+                          start + i / std::max(1u, ports),
+                          pace,
+                          0});
   };
   add(lanes.reads, lanes.readPorts);
   add(lanes.writes, lanes.writePorts);

@@ -23,6 +23,7 @@
 #include "tessera/Arch/Architecture.h"
 #include <array>
 #include <deque>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,10 @@ public:
   unsigned cycles();
   /// The banks that it needs in its n-th cycle; none beyond the last.
   bool overlaps(unsigned n, const BankAccess &other, unsigned m) const;
+  /// The same as a set of bits; empty if it needs none.
+  std::vector<uint64_t> banksOf(unsigned n) const;
+  bool overlaps(unsigned n, const std::vector<uint64_t> &banksOfOther) const;
+  size_t setWords() const { return maskWords; }
 
 private:
   const uint32_t banks, width;
@@ -88,6 +93,9 @@ inline constexpr unsigned numBankUsers = 4;
 /// in the scratchpad take a port for a cycle.
 struct LaneAccesses {
   std::vector<AccessPattern> reads, writes;
+  /// One more operand to read that follows no pattern: adds the bytes of a
+  /// group.
+  std::function<void(uint64_t group, BankAccess &access)> gathered;
   unsigned readPorts = 1, writePorts = 1;
   uint64_t groups = 0;
   Cycle work = 1; ///< Cycles that a group takes at least.
@@ -128,19 +136,27 @@ public:
   /// there is none.
   Cycle othersBusy(BankUser user, Cycle from) const;
 
-  template <typename A> void serialize(A &ar) { fields(ar, tracks); }
+  template <typename A> void serialize(A &ar) {
+    fields(ar, tracks);
+    if constexpr (A::loading)
+      for (const Track &track : tracks)
+        for (const Piece &piece : track)
+          if (!piece.banks.empty() && piece.banks.size() != mine.setWords())
+            ar.fail();
+  }
 
 private:
   /// Accesses `first`, … of a pattern, at `start`, start + pace, …; or one
   /// cycle of one access, its `level`-th.
   struct Piece {
     AccessPattern pattern;
+    std::vector<uint64_t> banks; ///< If it follows no pattern: all it needs.
     uint64_t first = 0, count = 0;
     Cycle start = 0, pace = 1;
     unsigned level = 0;
     Cycle end() const { return start + (count - 1) * pace + 1; }
     template <typename A> void serialize(A &ar) {
-      fields(ar, pattern, first, count, start, pace, level);
+      fields(ar, pattern, banks, first, count, start, pace, level);
       if constexpr (A::loading)
         if (count == 0 || pace == 0)
           ar.fail();

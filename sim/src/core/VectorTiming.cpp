@@ -168,32 +168,39 @@ private:
   void gather() {
     const Descriptor &dst = plan.outputs[0].td;
     const Descriptor &src = entry.operand(isa::gather::src);
+    LaneAccesses &accesses = cost.accesses.emplace();
+    accesses.readPorts = std::max(1u, arch.vector.readPorts);
+    accesses.writePorts = std::max(1u, arch.vector.writePorts);
+    // The indices take a port, wherever they lie.
+    accesses.reads.emplace_back().td.space = isa::Space::Acc;
+    accesses.writes.push_back(LaneAccesses::operand(dst, lanes));
+    accesses.groups = ceilDiv(plan.elements, lanes);
     Descriptor row = src;
     row.extents[0] = 1;
-    Runs runs(row);
-    uint64_t rowElements = runs.runElements * runs.count;
-    Cycle writes = writeCycles(bankCycles(dst, lanes));
-    Cycle groups = ceilDiv(plan.elements, lanes);
-    cost.ideal = groups * std::max(readCycles(2), writeCycles(1));
-    cost.aluOps = plan.elements;
-    cost.real = 0;
-    std::vector<uint64_t> words;
-    for (uint64_t first = 0; first < plan.elements; first += lanes) {
-      words.clear();
-      uint64_t last = std::min(first + lanes, plan.elements);
-      for (uint64_t at = first; src.space == isa::Space::Spm && at < last;) {
+    // Used while the instruction starts; the plan lives as long.
+    accesses.gathered = [&plan = plan, &src, lanes = lanes,
+                         runs = Runs(row)](uint64_t group, BankAccess &access) {
+      if (src.space != isa::Space::Spm)
+        return;
+      uint64_t rowElements = runs.runElements * runs.count;
+      uint64_t bits = bitWidth(src.format);
+      uint64_t last = std::min((group + 1) * lanes, plan.elements);
+      for (uint64_t at = group * lanes; at < last;) {
         int64_t index = plan.indices[at / rowElements];
         uint64_t inRow = at % rowElements, inRun = inRow % runs.runElements;
         uint64_t take = std::min(runs.runElements - inRun, last - at);
-        if (index >= 0) // padding is at hand
-          addWords(src,
-                   index * src.strides[0] +
-                       runs.offset(inRow / runs.runElements) + int64_t(inRun),
-                   take, words);
+        if (index >= 0) { // padding is at hand
+          int64_t element = index * src.strides[0] +
+                            runs.offset(inRow / runs.runElements) +
+                            int64_t(inRun);
+          uint64_t low = src.base * 8 + uint64_t(element) * bits;
+          access.add(low / 8, (low + take * bits + 7) / 8);
+        }
         at += take;
       }
-      cost.real += std::max(readCycles(1 + bankCycles(words)), writes);
-    }
+    };
+    cost.ideal = accesses.groups * std::max(readCycles(2), writeCycles(1));
+    cost.aluOps = plan.elements;
   }
 
   void topk() {

@@ -134,6 +134,35 @@ TEST(Banks, TilesOfATranspose) {
   EXPECT_EQ(banks.place(tiles, 0), 4 + 3 * 8u);
 }
 
+// Groups of 4 elements of 4 bytes: the indices and one gathered operand at two
+// ports, written beside that.
+TEST(Banks, GatheredGroups) {
+  LaneAccesses lanes;
+  lanes.readPorts = 2;
+  lanes.groups = 2;
+  lanes.reads.emplace_back().td.space = Space::Acc;
+  lanes.writes = {LaneAccesses::operand(
+      tensor(Space::Spm, NumericFormat::F32, {8}, 4096), 4)};
+  lanes.gathered = [](uint64_t group, BankAccess &access) {
+    // Group 0: three words of bank 5. Group 1: one word of bank 9.
+    for (uint64_t row = 0; row < (group == 0 ? 3 : 1); ++row)
+      access.add(row * 256 + (group == 0 ? 80 : 144),
+                 row * 256 + (group == 0 ? 84 : 148));
+  };
+  // ⌈(1 + 3) / 2⌉ and ⌈(1 + 1) / 2⌉.
+  Banks banks(spm);
+  EXPECT_EQ(banks.place(lanes, 100), 103u);
+  // Who comes later finds bank 5 taken in 100 and in 101, bank 9 in 102.
+  EXPECT_EQ(banks.place(BankUser::MatrixA, rows(1, 80, 256, 16), 1, 100, 1),
+            103u);
+  EXPECT_EQ(banks.place(BankUser::MatrixB, rows(1, 144, 256, 16), 1, 102, 1),
+            104u);
+  // Bank 9 is taken from 100 to 109: the second group waits until 110.
+  banks.clear();
+  banks.place(BankUser::MatrixA, rows(10, 144, 256, 16), 10, 100, 1);
+  EXPECT_EQ(banks.place(lanes, 100), 111u);
+}
+
 /// One mma of two blocks of columns; b's second block lies in the banks of `a`.
 TEST(Banks, WeightsWaitForRows) {
   for (bool conflicts : {false, true}) {

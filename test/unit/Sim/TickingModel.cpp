@@ -685,7 +685,7 @@ uint64_t tickGather(const Architecture &arch, uint64_t table,
         }
       reads += any;
     }
-    int64_t writes = serveBanks(arch, {destination, 1}, 0, arch.vector.lanes);
+    int64_t writes = serveBanks(arch, {destination, 1}, first, last - first);
     do {
       reads -= arch.vector.readPorts;
       writes -= arch.vector.writePorts;
