@@ -10,12 +10,15 @@ import argparse
 import concurrent.futures
 import json
 import pathlib
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMEOUT = 40
+TIMEOUT = 120  # Of the wall clock, where the processor is shared.
+CPU_TIMEOUT = 60
 
 
 def mutants(program):
@@ -33,8 +36,13 @@ def failures(program, mutant, scenarios=None):
         if scenarios:
             command.append("--gtest_filter=" + ":".join(f"*.{s}/*:*.{s}" for s in scenarios))
         try:
-            result = subprocess.run(command, cwd=tmp, capture_output=True, timeout=TIMEOUT)
+            result = subprocess.run(
+                command, cwd=tmp, capture_output=True, timeout=TIMEOUT,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
+                                                      (CPU_TIMEOUT, CPU_TIMEOUT + 5)))
         except subprocess.TimeoutExpired:
+            return ["hang"]
+        if result.returncode == -signal.SIGXCPU:
             return ["hang"]
         if not report.exists():
             return ["crash"]

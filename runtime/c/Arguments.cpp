@@ -92,6 +92,7 @@ Result<SubmitOptions> submitOf(const tessera_rt_submit *given) {
   options.whenFull = s.fail_when_full ? WhenFull::Fail : WhenFull::Wait;
   if (s.label)
     options.label = s.label;
+  options.release = s.device_scope ? Scope::Device : Scope::System;
   return options;
 }
 

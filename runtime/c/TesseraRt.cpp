@@ -9,6 +9,8 @@
 #include "tessera/driver/NullDriver.h"
 #include "tessera/driver/SimDriver.h"
 #include "tessera_rt.h"
+#include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 
 using namespace tessera;
@@ -82,6 +84,62 @@ tessera_rt_status tessera_rt_device_time(tessera_rt_device *device,
       *now = device->object.now();
     if (cycle)
       *cycle = device->object.cycleTime();
+    return Status::success();
+  });
+}
+
+tessera_rt_status tessera_rt_device_reset(tessera_rt_device *device,
+                                          tessera_rt_error *error) {
+  return guarded(error, [&] { return handleOf<Device>(device).reset(); });
+}
+
+tessera_rt_status tessera_rt_device_detect_races(tessera_rt_device *device,
+                                                 tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    if (!device)
+      return empty("device");
+    device->object.detectRaces();
+    return Status::success();
+  });
+}
+
+tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
+                                           tessera_rt_report report, char *text,
+                                           size_t capacity, size_t *needed,
+                                           tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    if (!device)
+      return empty("device");
+    if (capacity && !text)
+      return invalid(
+          fmt::format("report: {} bytes at a null pointer", capacity));
+    std::string all;
+    auto lines = [&](const auto &reports) {
+      for (const auto &each : reports)
+        all += each.print() + "\n";
+    };
+    // As a number: C may put anything into an enumeration.
+    switch (static_cast<int>(report)) {
+    case TESSERA_RT_HANG_DUMP:
+      all = device->object.hangDump().print();
+      break;
+    case TESSERA_RT_FAULTS:
+      lines(device->object.faults());
+      break;
+    case TESSERA_RT_RACES:
+      lines(device->object.races());
+      break;
+    default:
+      return invalid(
+          fmt::format("report {}; must be 0 to 2", static_cast<int>(report)));
+    }
+    if (capacity) {
+      size_t count = std::min(all.size(), capacity - 1);
+      std::memcpy(text, all.data(), count);
+      text[count] = 0;
+    }
+    if (needed)
+      *needed = all.size() + 1;
     return Status::success();
   });
 }

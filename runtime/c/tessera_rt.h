@@ -18,8 +18,7 @@
 |*
 |* Errors: every call returns a tessera_rt_status and, if `error` is not NULL,
 |* writes code and message there, also on success. Outputs are written on
-success
-|* only.
+|* success only.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -100,6 +99,27 @@ tessera_rt_status tessera_rt_device_close(tessera_rt_device *device,
 tessera_rt_status tessera_rt_device_time(tessera_rt_device *device,
                                          uint64_t *now, uint64_t *cycle,
                                          tessera_rt_error *error);
+
+/** Brings a lost device back; see Device::reset(). */
+tessera_rt_status tessera_rt_device_reset(tessera_rt_device *device,
+                                          tessera_rt_error *error);
+/** Looks for races from now on; see docs/diagnosis.md. */
+tessera_rt_status tessera_rt_device_detect_races(tessera_rt_device *device,
+                                                 tessera_rt_error *error);
+
+typedef enum tessera_rt_report {
+  TESSERA_RT_HANG_DUMP = 0, /**< Why nothing moves. */
+  TESSERA_RT_FAULTS = 1,    /**< A line each, oldest first; none: "". */
+  TESSERA_RT_RACES = 2      /**< The same. */
+} tessera_rt_report;
+
+/** A report as text, ended by 0 and cut to `capacity` bytes. `needed`, which
+ *  may be NULL, is the capacity that takes all of it; `text` may be NULL if
+ *  `capacity` is 0. */
+tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
+                                           tessera_rt_report report, char *text,
+                                           size_t capacity, size_t *needed,
+                                           tessera_rt_error *error);
 
 /*===----------------------------------------------------------------------===*/
 /* Waiting                                                                    */
@@ -229,6 +249,9 @@ typedef struct tessera_rt_submit {
   int barrier;
   int fail_when_full;
   const char *label; /**< NULL: the operation's name. */
+  /** Not 0: the signals release to operations of the device, not to the host.
+   */
+  int device_scope;
 } tessera_rt_submit;
 
 /** Bytes of a buffer; size UINT64_MAX: to its end. */

@@ -26,9 +26,11 @@ struct AccessSite {
   bool isHost = false;
   uint32_t queue = 0;
   uint64_t number = 0; ///< Of the operation in its queue; of the host's event.
+  uint64_t serial = 0; ///< Submissions and accesses of the host before it.
   std::string text;    ///< "'fill A' (queue 'Q0', operation 3)".
   std::string kind;    ///< The same for operations that are alike.
   std::string release; ///< What it signals; empty: nothing.
+  bool releasesToHost = true;
 };
 using SitePointer = std::shared_ptr<const AccessSite>;
 

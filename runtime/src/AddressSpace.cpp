@@ -7,7 +7,6 @@
 
 #include "tessera/runtime/AddressSpace.h"
 #include "MemoryState.h"
-#include <cassert>
 #include <fmt/format.h>
 
 using namespace tessera::isa;
@@ -165,8 +164,8 @@ uint64_t AddressSpace::root() const {
 }
 
 const Architecture &AddressSpace::architecture() const {
-  assert(state && "empty address space handle");
-  return state->hardware->driver->architecture();
+  static const Architecture none;
+  return state ? state->hardware->driver->architecture() : none;
 }
 
 const std::string &AddressSpace::label() const {

@@ -25,8 +25,7 @@ namespace tessera::runtime {
 // Packets of an operation
 //===----------------------------------------------------------------------===//
 
-/// The packets of a command buffer with its bindings in place, up to Return.
-static std::vector<Packet> commandsOf(const CommandBufferState &commands) {
+std::vector<Packet> commandsOf(const CommandBufferState &commands) {
   std::vector<uint8_t> bytes = commands.packets;
   for (const CommandBufferState::PatchSite &site : commands.sites)
     if (!site.target && site.offset + 8 <= bytes.size() &&
@@ -70,9 +69,18 @@ static void addWork(EngineWork &work, const Packet &packet) {
   }
 }
 
-EngineWork QueueState::workOf(const Operation &operation) const {
+EngineWork engineWorkOf(const CommandBufferState &commands) {
   EngineWork work;
-  if (operation.raw.empty() && !operation.commands)
+  for (const Packet &packet : commandsOf(commands))
+    addWork(work, packet);
+  return work;
+}
+
+EngineWork QueueState::workOf(const Operation &operation) const {
+  if (operation.commands)
+    return operation.commands->work;
+  EngineWork work;
+  if (operation.raw.empty())
     addWork(work, operation.packet);
   else
     forEachPacket(operation,
@@ -160,6 +168,26 @@ static void addAccesses(const AddressSpaceState &space, const Packet &packet,
   }
 }
 
+/// What its kernels do, as far as somebody has declared it.
+static void addDeclaredUses(const AddressSpaceState &space,
+                            const Operation &operation,
+                            std::vector<RaceDetector::Access> &accesses) {
+  auto add = [&](uint64_t address, uint64_t bytes, Use use) {
+    if (use != Use::Unknown)
+      addAccess(space, address, bytes, use != Use::Read, accesses);
+  };
+  for (const KernelUse &use : operation.uses)
+    add(use.buffer->address + use.offset, use.bytes, use.use);
+  if (!operation.commands)
+    return;
+  const CommandBufferState &commands = *operation.commands;
+  for (const auto &use : commands.kernelUses)
+    add(use.buffer->address + use.offset, use.bytes, use.use);
+  for (size_t i = 0; i < commands.requirements.size(); ++i)
+    add(commands.bound[i], commands.requirements[i].bytes,
+        commands.requirements[i].use);
+}
+
 //===----------------------------------------------------------------------===//
 // The life of an operation
 //===----------------------------------------------------------------------===//
@@ -174,6 +202,7 @@ void QueueState::noteSubmission(Submission &work, const Operation &operation) {
   RaceDetector::Operation noted;
   noted.label = work.label;
   noted.barrier = work.barrier;
+  noted.releasesToHost = operation.release == Scope::System;
   // Of alternatives none is sure.
   if (!work.anyWait || work.waits.size() == 1)
     for (const Point &wait : work.waits)
@@ -183,6 +212,7 @@ void QueueState::noteSubmission(Submission &work, const Operation &operation) {
   forEachPacket(operation, [&](const Packet &packet) {
     addAccesses(*space, packet, noted.accesses);
   });
+  addDeclaredUses(*space, operation, noted.accesses);
   work.raceNode = hardware->races->submit(raceNumber(), std::move(noted));
 }
 

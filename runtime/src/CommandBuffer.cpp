@@ -248,6 +248,21 @@ Status CommandBuffer::require(std::vector<BindingRequirement> bindings) {
   return Status::success();
 }
 
+Status CommandBuffer::uses(const BufferRange &range, Use use) {
+  if (!state)
+    return emptyHandle();
+  if (state->memory)
+    return finished(*state);
+  const std::shared_ptr<BufferState> &buffer = range.buffer.state;
+  uint64_t bytes = range.size;
+  if (bytes == BufferRange::wholeSize)
+    bytes = buffer ? buffer->size - std::min(buffer->size, range.offset) : 0;
+  TESSERA_RETURN_IF_ERROR(
+      addressOf(*state, Operand(range), buffer, bytes).status());
+  state->kernelUses.push_back({buffer, range.offset, bytes, use});
+  return Status::success();
+}
+
 void CommandBuffer::keepAlive(std::shared_ptr<const void> owner) {
   if (state)
     state->keepAlive.push_back(std::move(owner));
@@ -267,6 +282,13 @@ Status CommandBuffer::finish() {
     return Status(StatusCode::FailedPrecondition,
                   fmt::format("command buffer '{}': finished without a command",
                               state->label));
+  state->reach.assign(state->numBindings, {});
+  for (const CommandBufferState::PatchSite &site : state->sites) {
+    auto &reach = state->reach[site.binding.index];
+    if (site.binding.offset + site.bytes >= reach.offset + reach.bytes)
+      reach = {site.binding.offset, site.bytes};
+  }
+  state->work = engineWorkOf(*state);
   BufferOptions options;
   options.access.write = false;
   options.label = state->label + " packets";
@@ -291,6 +313,43 @@ std::string CommandBufferState::nameOf(uint32_t command) const {
   return kernel == kernelNames.end() ? std::string() : kernel->second;
 }
 
+Status CommandBufferState::checkBinding(size_t index,
+                                        const BufferState *buffer) const {
+  // Only said where it is needed: this is on the way of every execution.
+  auto name = [&] {
+    return fmt::format("command buffer '{}': binding '{}'", label,
+                       index < requirements.size() ? requirements[index].name
+                                                   : fmt::format("{}", index));
+  };
+  if (!buffer)
+    return Status(StatusCode::FailedPrecondition,
+                  name() + " is an empty buffer handle");
+  if (buffer->space != space)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("{}: buffer '{}' is of another address space, "
+                              "'{}'",
+                              name(), buffer->label, buffer->space->label));
+  if (index < requirements.size() && buffer->size < requirements[index].bytes)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("{}: buffer '{}' has {} bytes, {} are needed",
+                              name(), buffer->label, buffer->size,
+                              requirements[index].bytes));
+  Status usable = buffer->checkUsable();
+  if (usable.ok())
+    usable = buffer->checkRange(reach[index].offset, reach[index].bytes);
+  return usable.ok() ? usable : usable.withContext(name());
+}
+
+/// A write that is the runtime's own: no execution is in flight, which the race
+/// detector could not know.
+static Status store(const BufferState &target, uint64_t offset,
+                    std::span<const std::byte> data) {
+  TESSERA_RETURN_IF_ERROR(target.checkRange(offset, data.size()));
+  TESSERA_RETURN_IF_ERROR(target.checkUsable());
+  return target.space->hardware->driver->writeMemory(
+      target.physicalSpace, target.physical + offset, data);
+}
+
 Status CommandBufferState::bind(
     std::span<const std::shared_ptr<BufferState>> buffers) {
   if (buffers.size() != numBindings)
@@ -299,39 +358,13 @@ Status CommandBufferState::bind(
         fmt::format("command buffer '{}': {} buffers bound, it has {} "
                     "bindings",
                     label, buffers.size(), numBindings));
-  std::vector<uint64_t> addresses;
+  bool same = bound.size() == buffers.size();
   for (size_t i = 0; i < buffers.size(); ++i) {
-    std::string name =
-        i < requirements.size() ? requirements[i].name : fmt::format("{}", i);
-    if (!buffers[i])
-      return Status(StatusCode::FailedPrecondition,
-                    fmt::format("command buffer '{}': binding '{}' is an empty "
-                                "buffer handle",
-                                label, name));
-    if (buffers[i]->space != space)
-      return Status(
-          StatusCode::InvalidArgument,
-          fmt::format("command buffer '{}': binding '{}': buffer '{}' is "
-                      "of another address space, '{}'",
-                      label, name, buffers[i]->label,
-                      buffers[i]->space->label));
-    if (i < requirements.size() && buffers[i]->size < requirements[i].bytes)
-      return Status(
-          StatusCode::InvalidArgument,
-          fmt::format("command buffer '{}': binding '{}': buffer '{}' has "
-                      "{} bytes, {} are needed",
-                      label, name, buffers[i]->label, buffers[i]->size,
-                      requirements[i].bytes));
-    if (Status usable = buffers[i]->checkUsable(); !usable.ok())
-      return usable.withContext(
-          fmt::format("command buffer '{}': binding '{}'", label, name));
-    addresses.push_back(buffers[i]->address);
+    TESSERA_RETURN_IF_ERROR(checkBinding(i, buffers[i].get()));
+    same = same && bound[i] == buffers[i]->address;
   }
-  for (const PatchSite &site : sites)
-    TESSERA_RETURN_IF_ERROR(buffers[site.binding.index]->checkRange(
-        site.binding.offset, site.bytes));
   uint64_t restores = space->hardware->restores;
-  if (addresses == bound && restores == boundAfter)
+  if (same && restores == boundAfter)
     return Status::success();
   // An execution that has just completed no longer pins its bindings.
   if (executionsInFlight)
@@ -341,21 +374,27 @@ Status CommandBufferState::bind(
                   fmt::format("command buffer '{}': other bindings while {} "
                               "executions are in flight",
                               label, executionsInFlight));
-  bool inPackets = false;
+  bound.clear(); // Until all sites are written.
+  std::vector<uint64_t> addresses;
+  for (const auto &buffer : buffers)
+    addresses.push_back(buffer->address);
+  uint64_t low = packets.size(), high = 0;
   for (const PatchSite &site : sites) {
     uint64_t address = addresses[site.binding.index] + site.binding.offset;
     if (!site.target) {
       storeLittleEndian(packets.data() + site.offset, address);
-      inPackets = true;
+      low = std::min(low, site.offset);
+      high = std::max(high, site.offset + sizeof(address));
       continue;
     }
-    TESSERA_RETURN_IF_ERROR(
-        site.target->write(site.offset, std::as_bytes(std::span(&address, 1))));
+    TESSERA_RETURN_IF_ERROR(store(*site.target, site.offset,
+                                  std::as_bytes(std::span(&address, 1))));
   }
   // The packets in one piece: one write costs less than one for each.
-  if (inPackets)
+  if (low < high)
     TESSERA_RETURN_IF_ERROR(
-        memory->write(0, std::as_bytes(std::span(packets))));
+        store(*memory, low,
+              std::as_bytes(std::span(packets).subspan(low, high - low))));
   bound = std::move(addresses);
   boundAfter = restores;
   return Status::success();

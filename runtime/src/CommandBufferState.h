@@ -14,6 +14,18 @@
 
 namespace tessera::runtime {
 
+/// What the device's engines must have done for an operation.
+struct EngineWork {
+  uint64_t copiedBytes = 0, coresRun = 0;
+};
+
+/// Bytes that kernels touch, as declared.
+struct KernelUse {
+  std::shared_ptr<BufferState> buffer;
+  uint64_t offset = 0, bytes = 0;
+  Use use = Use::Unknown;
+};
+
 struct CommandBufferState {
   std::shared_ptr<AddressSpaceState> space;
   std::string label;
@@ -27,6 +39,14 @@ struct CommandBufferState {
   };
   std::vector<PatchSite> sites;
   std::vector<BindingRequirement> requirements;
+  /// Of each binding, the site that reaches farthest; set by finish().
+  struct Reach {
+    uint64_t offset = 0, bytes = 0;
+  };
+  std::vector<Reach> reach;
+  /// What kernels touch beyond the bindings.
+  std::vector<KernelUse> kernelUses;
+  EngineWork work; ///< Of one execution; set by finish().
   // For fault reports: names given to commands, and those of kernels by record.
   std::map<uint32_t, std::string> names;
   std::map<uint64_t, std::string> kernelNames;
@@ -44,7 +64,14 @@ struct CommandBufferState {
   std::string nameOf(uint32_t command) const;
   /// Checks the buffers and writes their addresses to the patch sites.
   Status bind(std::span<const std::shared_ptr<BufferState>> buffers);
+
+private:
+  Status checkBinding(size_t index, const BufferState *buffer) const;
 };
+
+/// Its packets with the bindings in place, up to Return.
+std::vector<isa::Packet> commandsOf(const CommandBufferState &commands);
+EngineWork engineWorkOf(const CommandBufferState &commands);
 
 } // namespace tessera::runtime
 

@@ -249,6 +249,11 @@ Status QueueState::recordFault() {
   for (Submission &work : inFlight)
     if (work.stage == Stage::Pending)
       cancel(work, aborted(work));
+  if (TESSERA_MUTANT("wrong-queue-aborted"))
+    for (QueueState *other : hardware->queues)
+      for (Submission &work : other->inFlight)
+        if (work.stage == Stage::Pending)
+          other->cancel(work, aborted(work));
   popDone();
   return Status::success();
 }

@@ -31,22 +31,28 @@ Result<Device> Device::create(std::unique_ptr<driver::Driver> driver,
 }
 
 const Architecture &Device::architecture() const {
-  assert(state && "empty device handle");
-  return state->hardware->driver->architecture();
+  static const Architecture none;
+  return state ? state->hardware->driver->architecture() : none;
 }
 const std::string &Device::label() const {
-  assert(state && "empty device handle");
-  return state->hardware->label;
+  static const std::string none;
+  return state ? state->hardware->label : none;
 }
 driver::Time Device::now() const {
+  if (!state)
+    return 0;
   Hardware::Lock lock = state->hardware->lock();
   return state->hardware->driver->now();
 }
-driver::Time Device::cycleTime() const { return state->hardware->cycleTime; }
+driver::Time Device::cycleTime() const {
+  return state ? state->hardware->cycleTime : 0;
+}
 Deadline Device::afterCycles(uint64_t cycles) const {
   return Deadline::at(now() + cycles * cycleTime());
 }
 uint64_t Device::bytesInUse(isa::PhysicalSpace space) const {
+  if (!state)
+    return 0;
   Hardware::Lock lock = state->hardware->lock();
   return state->hardware->physical[static_cast<unsigned>(space)].used();
 }
@@ -117,7 +123,7 @@ Status Device::close() {
     if (queue->slot)
       TESSERA_RETURN_IF_ERROR(queue->detach());
   }
-  hardware.hostSignalled.notify_all();
+  hardware.wakeHost();
   return Status::success();
 }
 
@@ -162,22 +168,28 @@ Status Device::reset() {
   for (auto &action : std::exchange(hardware.afterReset, {}))
     action();
   hardware.faults.clear();
-  hardware.hostSignalled.notify_all();
+  hardware.wakeHost();
   return Status::success();
 }
 
 std::vector<FaultReport> Device::faults() const {
+  if (!state)
+    return {};
   Hardware::Lock lock = state->hardware->lock();
   return state->hardware->faults;
 }
 
 void Device::detectRaces() {
+  if (!state)
+    return;
   Hardware::Lock lock = state->hardware->lock();
   if (!state->hardware->races)
     state->hardware->races = std::make_unique<RaceDetector>();
 }
 
 std::vector<RaceReport> Device::races() const {
+  if (!state)
+    return {};
   Hardware::Lock lock = state->hardware->lock();
   // What has completed counts.
   (void)state->hardware->update();
@@ -186,6 +198,8 @@ std::vector<RaceReport> Device::races() const {
 }
 
 Status Device::checkWork() const {
+  if (!state)
+    return Status(StatusCode::FailedPrecondition, "device: empty handle");
   Hardware::Lock lock = state->hardware->lock();
   TESSERA_RETURN_IF_ERROR(state->hardware->update());
   for (const QueueState *queue : state->hardware->queues)
@@ -210,6 +224,9 @@ DeviceStatistics Device::statistics() const {
   return result;
 }
 
-driver::Driver &Device::driver() const { return *state->hardware->driver; }
+driver::Driver &Device::driver() const {
+  assert(state && "the driver of an empty device handle");
+  return *state->hardware->driver;
+}
 
 } // namespace tessera::runtime

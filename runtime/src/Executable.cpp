@@ -194,9 +194,18 @@ Status Loader::recordCommands() {
                            CommandBuffer::create(space, state.label));
   TESSERA_RETURN_IF_ERROR(state.commands.append(commands, patches));
   std::vector<BindingRequirement> requirements;
-  for (const auto *tensors : {&object.inputs, &object.outputs})
-    for (const TensorSignature &tensor : *tensors)
-      requirements.push_back({tensor.name, tensor.bytes});
+  for (const TensorSignature &tensor : object.inputs)
+    requirements.push_back({tensor.name, tensor.bytes, Use::Read});
+  for (const TensorSignature &tensor : object.outputs)
+    requirements.push_back({tensor.name, tensor.bytes, Use::Write});
+  // Executions share the sections: two at once would race for the arena.
+  for (const auto &[section, use] :
+       {std::pair(&state.sections->code, Use::Read),
+        std::pair(&state.sections->rodata, Use::Read),
+        std::pair(&state.sections->args, Use::Read),
+        std::pair(&state.sections->arena, Use::ReadWrite)})
+    if (*section)
+      TESSERA_RETURN_IF_ERROR(state.commands.uses(*section, use));
   TESSERA_RETURN_IF_ERROR(state.commands.require(std::move(requirements)));
   for (const DispatchInfo &dispatch : object.dispatches)
     state.commands.nameCommand(dispatch.packet, dispatch.name);

@@ -103,6 +103,8 @@ QueueDump QueueState::dump() const {
 
 HangDump Device::hangDump() const {
   HangDump dump;
+  if (!state)
+    return {};
   const Hardware &hardware = *state->hardware;
   Hardware::Lock lock = state->hardware->lock();
   dump.device = hardware.label;

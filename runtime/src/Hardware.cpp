@@ -232,6 +232,8 @@ Result<bool> Hardware::service() {
   bool any = false;
   while (pendingOperations) {
     bool changed = false;
+    if (TESSERA_MUTANT("order-by-address"))
+      std::ranges::sort(queues);
     for (size_t i = 0; i < queues.size(); ++i) {
       QueueState &queue = *queues[i];
       if (!queue.pending)
@@ -276,7 +278,9 @@ Status Hardware::waitForHost(Deadline deadline) {
   auto until = Deadline::HostClock::now() + lookAgain;
   if (deadline.isHost())
     until = std::min(until, deadline.host());
+  ++hostWaiters;
   hostSignalled.wait_until(release, until);
+  --hostWaiters;
   return alive();
 }
 

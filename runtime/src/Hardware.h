@@ -73,6 +73,12 @@ struct Hardware {
 
   DeviceMutex mutex;
   std::condition_variable_any hostSignalled;
+  unsigned hostWaiters = 0; ///< Threads in waitForHost().
+  /// Whoever waits for the host looks again.
+  void wakeHost() {
+    if (hostWaiters)
+      hostSignalled.notify_all();
+  }
 
   std::array<RangeAllocator, numPhysicalSpaces> physical;
   SlotAllocator semaphoreSlots;

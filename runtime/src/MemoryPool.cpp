@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PoolState.h"
+#include "tessera/Support/Mutant.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -149,7 +150,8 @@ PoolState::Choice PoolState::choose(const QueueState &queue, uint64_t bytes,
     return best;
   };
   if (auto block = smallest([&](const Dying &d) {
-        return before.covers(d.death.semaphore->serial, d.death.value);
+        return TESSERA_MUTANT("death-frontier-ignored") ||
+               before.covers(d.death.semaphore->serial, d.death.value);
       }))
     return {PoolOutcome::Reused, true, *block};
 
@@ -471,7 +473,7 @@ Status MemoryPool::deallocate(const Queue &queue, Buffer &buffer,
   pool.counts.liveBytes -= std::exchange(block.bytes, 0);
   memory.gone = "was deallocated";
   // Threads that wait for memory look again.
-  pool.hardware().hostSignalled.notify_all();
+  pool.hardware().wakeHost();
   return Status::success();
 }
 

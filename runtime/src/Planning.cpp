@@ -59,6 +59,26 @@ Status QueueState::checkPoints(const Operation &operation) const {
   return Status::success();
 }
 
+Status QueueState::checkUses(Operation &operation) const {
+  for (KernelUse &use : operation.uses) {
+    const std::shared_ptr<BufferState> &buffer = use.buffer;
+    if (!buffer)
+      return Status(StatusCode::FailedPrecondition,
+                    "uses an empty buffer handle");
+    if (buffer->space != space)
+      return Status(
+          StatusCode::InvalidArgument,
+          fmt::format("uses buffer '{}' of address space '{}', the queue is of "
+                      "'{}'",
+                      buffer->label, buffer->space->label, space->label));
+    TESSERA_RETURN_IF_ERROR(buffer->checkUsable());
+    if (use.bytes == BufferRange::wholeSize)
+      use.bytes = buffer->size - std::min(buffer->size, use.offset);
+    TESSERA_RETURN_IF_ERROR(buffer->checkRange(use.offset, use.bytes));
+  }
+  return Status::success();
+}
+
 Status QueueState::checkOrder(const Operation &operation) const {
   for (const Point &signal : operation.signals) {
     const SemaphoreState &semaphore = *signal.semaphore;

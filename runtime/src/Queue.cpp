@@ -117,7 +117,7 @@ Status Queue::reset() {
   queue.failure = queue.lost = Status::success();
   queue.barrierPending = false;
   TESSERA_RETURN_IF_ERROR(queue.hardware->service().status());
-  queue.hardware->hostSignalled.notify_all();
+  queue.hardware->wakeHost();
   return Status::success();
 }
 

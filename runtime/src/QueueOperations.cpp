@@ -7,6 +7,7 @@
 
 #include "QueueState.h"
 #include "tessera/ISA/Mmio.h"
+#include "tessera/Support/Mutant.h"
 #include <cstring>
 #include <fmt/format.h>
 
@@ -29,6 +30,10 @@ Operation Queue::start(std::string_view name, const SubmitOptions &options) {
   take(options.signal, operation.signals);
   operation.barrier = options.barrier;
   operation.whenFull = options.whenFull;
+  operation.release = options.release;
+  for (const MemoryUse &use : options.uses)
+    operation.uses.push_back(
+        {use.range.buffer.state, use.range.offset, use.range.size, use.use});
   operation.label = options.label.empty() ? name : options.label;
   return operation;
 }
@@ -163,6 +168,9 @@ Status Queue::readBack(const BufferRange &source, std::span<std::byte> data,
   Hardware::Lock lock = handle->state->hardware->lock();
   Operation operation = start("read back", options);
   QueueState &queue = *handle->state;
+  // Before anything is submitted.
+  if (queue.hardware->closed.ok())
+    TESSERA_RETURN_IF_ERROR(queue.hardware->mayWait(queue.label));
   uint64_t size =
       source.size == BufferRange::wholeSize ? data.size() : source.size;
   TESSERA_ASSIGN_OR_RETURN(Span from,
@@ -319,16 +327,24 @@ Status Queue::execute(const CommandBuffer &commands,
   std::vector<std::shared_ptr<BufferState>> buffers;
   for (const Buffer &binding : bindings)
     buffers.push_back(binding.state);
-  if (Status bound = state.bind(buffers); !bound.ok())
-    return context(bound);
+  bool bindLate = TESSERA_MUTANT("bindings-after-publication");
+  if (!bindLate)
+    if (Status bound = state.bind(buffers); !bound.ok())
+      return context(bound);
   IndirectPacket body;
   body.address = state.memory->address;
   body.count = state.numCommands();
   operation.packet.body = body;
   operation.commands = commands.state;
-  for (auto &buffer : buffers)
-    operation.keepAlive.push_back(std::move(buffer));
-  return queue.submit(operation);
+  for (const auto &buffer : buffers)
+    operation.keepAlive.push_back(buffer);
+  Status submitted = queue.submit(operation);
+  if (bindLate && submitted.ok()) {
+    --state.executionsInFlight; // Else it would refuse.
+    (void)state.bind(buffers);
+    ++state.executionsInFlight;
+  }
+  return submitted;
 }
 
 Status Queue::timestamp(const BufferRange &destination,

@@ -109,6 +109,8 @@ Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
     return Status(StatusCode::FailedPrecondition,
                   "the queue has stopped: " + failure.message());
   TESSERA_RETURN_IF_ERROR(checkPoints(operation));
+  if (!operation.uses.empty())
+    TESSERA_RETURN_IF_ERROR(checkUses(operation));
   Prepared prepared;
   prepared.barrier = operation.barrier || operation.isBarrierOperation ||
                      barrierPending || inOrder;
@@ -226,6 +228,8 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   work.barrier = prepared.barrier;
   work.commands = operation.commands;
   work.keepAlive = std::move(operation.keepAlive);
+  for (const KernelUse &use : operation.uses)
+    work.keepAlive.push_back(use.buffer);
   work.gates = std::move(prepared.gates);
   work.hostCall = std::move(operation.hostCall);
   if (hardware->tracksOrder) {
@@ -270,7 +274,7 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   if (hardware->pendingOperations)
     TESSERA_RETURN_IF_ERROR(hardware->service().status());
   // Whoever waits for something that this work may signal looks again.
-  hardware->hostSignalled.notify_all();
+  hardware->wakeHost();
   return Status::success();
 }
 
@@ -438,8 +442,15 @@ Result<bool> QueueState::runHostCalls() {
       --hardware->pendingOperations;
       work.stage = Stage::Completing;
       hardware->hostCalls.emplace_back(std::this_thread::get_id(), work.label);
+      if (work.raceNode)
+        hardware->races->hostRuns(work.raceNode);
       unsigned depth = hardware->mutex.releaseAll();
-      Status called = work.hostCall();
+      Status called;
+      try {
+        called = work.hostCall();
+      } catch (...) { // None crosses the interface.
+        called = Status(StatusCode::Internal, "it threw an exception");
+      }
       hardware->mutex.acquire(depth);
       std::erase_if(hardware->hostCalls, [](const auto &call) {
         return call.first == std::this_thread::get_id();
@@ -468,6 +479,9 @@ Result<bool> QueueState::runHostCalls() {
             signal.value));
         signal.semaphore->hostSignalled =
             std::max(signal.semaphore->hostSignalled, signal.value);
+        if (hardware->races)
+          hardware->races->hostSignals(
+              racePoint(*signal.semaphore, signal.value));
       }
       if (called.ok())
         complete(work);
@@ -476,7 +490,7 @@ Result<bool> QueueState::runHostCalls() {
                                                     "'{}'",
                                                     label, work.label)));
       popDone();
-      hardware->hostSignalled.notify_all();
+      hardware->wakeHost();
       return true;
     }
     heldByBarrier |= work.barrier;

@@ -25,6 +25,7 @@
 
 #include "FlightRecorder.h"
 #include "MemoryState.h"
+#include "RecyclingAllocator.h"
 #include "Submission.h"
 #include <deque>
 
@@ -43,7 +44,7 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   uint32_t nextId = 0;
   bool barrierPending = false; ///< The next packet carries the barrier flag.
   /// Oldest first; also those that failed. Elements do not move.
-  std::deque<Submission> inFlight;
+  std::deque<Submission, RecyclingAllocator<Submission>> inFlight;
   std::deque<Submission *> published; ///< Those in the ring, in its order.
   size_t pending = 0;                 ///< Operations in stage Pending.
   uint64_t pendingPackets = 0;
@@ -174,6 +175,8 @@ private:
   Result<Point> takeGate(std::vector<uint32_t> &usedGates);
   void releaseGates(const std::vector<uint32_t> &usedGates);
   Status checkPoints(const Operation &operation) const;
+  /// The buffers and ranges of the uses declared; whole sizes become numbers.
+  Status checkUses(Operation &operation) const;
   /// Deadlock if earlier work of the queue waits for what only this operation,
   /// which comes after it, would signal.
   Status checkOrder(const Operation &operation) const;

@@ -45,16 +45,18 @@ RaceDetector::NodePointer RaceDetector::submit(uint32_t queue,
   auto node = std::make_shared<Node>();
   node->queue = queue;
   node->number = record.submitted++;
-  node->before = host;
+  node->before = submitter;
   node->before.host = hostEvents;
   node->barrier = record.lastBarrier;
   auto site = std::make_shared<AccessSite>();
   site->queue = queue;
   site->number = node->number;
+  site->serial = sitesMade++;
   site->text = fmt::format("'{}' (queue '{}', operation {})", operation.label,
                            record.label, node->number);
   site->kind = fmt::format("{} of {}", operation.label, queue);
   site->release = listOf(operation.signals, ">=");
+  site->releasesToHost = operation.releasesToHost;
   node->site = std::move(site);
   for (const Point &signal : operation.signals)
     semaphores[signal.semaphore][signal.value] = {node, {}};
@@ -84,7 +86,7 @@ const Knowledge &RaceDetector::knowledgeAfter(Node &node) {
   return node.after;
 }
 
-void RaceDetector::joinWait(Knowledge &into, const Point &wait) {
+void RaceDetector::joinWait(Knowledge &into, const Point &wait, bool forHost) {
   auto it = semaphores.find(wait.semaphore);
   if (it == semaphores.end())
     return;
@@ -93,8 +95,10 @@ void RaceDetector::joinWait(Knowledge &into, const Point &wait) {
   if (end != it->second.end())
     ++end;
   for (auto signal = it->second.begin(); signal != end; ++signal)
-    into.join(signal->second.node ? knowledgeAfter(*signal->second.node)
-                                  : signal->second.known);
+    if (!forHost || !signal->second.node ||
+        signal->second.node->operation.releasesToHost)
+      into.join(signal->second.node ? knowledgeAfter(*signal->second.node)
+                                    : signal->second.known);
 }
 
 void RaceDetector::process(Node &node) {
@@ -117,7 +121,7 @@ void RaceDetector::process(Node &node) {
     node.before.join(node.barrier->before);
   }
   for (const Point &wait : node.operation.waits)
-    joinWait(node.before, wait);
+    joinWait(node.before, wait, /*forHost=*/false);
   node.after = node.before;
   node.after.add(node.queue, node.number);
   node.barrier.reset();
@@ -135,6 +139,7 @@ void RaceDetector::hostAccess(std::string what, const Access &access) {
   auto site = std::make_shared<AccessSite>();
   site->isHost = true;
   site->number = hostEvents++;
+  site->serial = sitesMade++;
   site->text = fmt::format("the host's {}", what);
   site->kind = site->text;
   host.host = hostEvents;
@@ -143,19 +148,36 @@ void RaceDetector::hostAccess(std::string what, const Access &access) {
 }
 
 void RaceDetector::hostSignals(const Point &point) {
-  Knowledge known = host;
+  Knowledge known = submitter;
   known.host = hostEvents;
   semaphores[point.semaphore][point.value] = {nullptr, std::move(known)};
 }
 
-void RaceDetector::hostSees(const Point &point) { joinWait(host, point); }
+void RaceDetector::hostSees(const Point &point) {
+  joinWait(host, point, /*forHost=*/true);
+  joinWait(submitter, point, /*forHost=*/false);
+}
+
+void RaceDetector::hostRuns(const NodePointer &node) {
+  process(*node);
+  submitter.join(node->before);
+  for (const Point &wait : node->operation.waits)
+    joinWait(host, wait, /*forHost=*/true);
+  // Everything before it in its queue is complete, as after waitIdle().
+  if (node->operation.barrier)
+    host.join(node->before);
+}
 
 void RaceDetector::hostSeesIdle(uint32_t queue) {
   QueueRecord &record = queues[queue];
   for (const NodePointer &node : record.open)
-    if (node->state != Node::State::Dropped)
-      host.join(knowledgeAfter(*node));
+    if (node->state != Node::State::Dropped) {
+      const Knowledge &known = knowledgeAfter(*node);
+      host.join(known);
+      submitter.join(known);
+    }
   host.addBelow(queue, record.submitted);
+  submitter.addBelow(queue, record.submitted);
   record.open.clear();
 }
 
@@ -192,12 +214,19 @@ void RaceDetector::check(const SitePointer &site, const Knowledge &known,
       });
 }
 
-void RaceDetector::report(const SitePointer &earlier, bool earlierWrites,
-                          const SitePointer &later, const Access &access,
-                          uint64_t low, uint64_t high) {
+void RaceDetector::report(SitePointer earlier, bool earlierWrites,
+                          SitePointer later, const Access &access, uint64_t low,
+                          uint64_t high) {
+  // Which was looked at first depends on the device; which came first from the
+  // host does not.
+  bool laterWrites = access.write;
+  if (later->serial < earlier->serial) {
+    std::swap(earlier, later);
+    std::swap(earlierWrites, laterWrites);
+  }
   auto [place, isNew] = known.try_emplace(
       earlier->kind + '\n' + later->kind + '\n' + access.buffer +
-          (earlierWrites ? "w" : "r") + (access.write ? "w" : "r"),
+          (earlierWrites ? "w" : "r") + (laterWrites ? "w" : "r"),
       found.size());
   if (!isNew) {
     // Neighbouring bytes of the same pair are one range.
@@ -214,17 +243,17 @@ void RaceDetector::report(const SitePointer &earlier, bool earlierWrites,
   report.first = earlier->text;
   report.second = later->text;
   report.firstWrites = earlierWrites;
-  report.secondWrites = access.write;
+  report.secondWrites = laterWrites;
   report.buffer = access.buffer;
   report.low = low - access.base;
   report.high = high - access.base;
   std::string_view waiter =
       later->isHost ? std::string_view("the host") : later->text;
-  if (earlier->isHost)
+  if (later->isHost && !earlier->releasesToHost)
     report.missing = fmt::format(
-        "{} was submitted before; let it wait for a semaphore that the host "
-        "signals after its access, or submit it later",
-        later->text);
+        "{} signals at device scope, which tells the host nothing; let it "
+        "signal at system scope, or let the host wait until its queue is idle",
+        earlier->text);
   else if (earlier->release.empty())
     report.missing = fmt::format(
         "{} signals nothing; give it a signal and let {} wait for it",
@@ -232,6 +261,12 @@ void RaceDetector::report(const SitePointer &earlier, bool earlierWrites,
   else
     report.missing = fmt::format("let {} wait for {}, which {} signals", waiter,
                                  earlier->release, earlier->text);
+  // The other way round may be meant.
+  if (later->isHost)
+    report.missing += fmt::format(
+        "; or submit {} later, or let it wait for a semaphore that the host "
+        "signals after its access",
+        earlier->text);
   found.push_back(std::move(report));
 }
 

@@ -51,6 +51,9 @@ public:
     std::vector<Point> waits, signals;
     bool barrier = false; ///< Starts after all earlier work of its queue.
     std::vector<Access> accesses;
+    /// Its signals are of system scope; else a wait of the host orders what it
+    /// submits then, but none of its own accesses.
+    bool releasesToHost = true;
   };
   /// An operation under way.
   struct Node;
@@ -65,12 +68,14 @@ public:
   /// It failed or never ran: its accesses do not count.
   void drop(const NodePointer &node);
 
+  /// A host call begins: the host has seen what it waited for.
+  void hostRuns(const NodePointer &node);
   void hostAccess(std::string what, const Access &access);
   /// The host raises a semaphore.
   void hostSignals(const Point &point);
   /// The host has seen the semaphore at `point.value` or above.
   void hostSees(const Point &point);
-  /// The host has seen the queue idle.
+  /// The host has seen the queue idle, at system scope.
   void hostSeesIdle(uint32_t queue);
   /// The memory has a new owner.
   void forget(isa::PhysicalSpace space, uint64_t low, uint64_t high) {
@@ -94,18 +99,20 @@ private:
 
   void process(Node &node);
   const Knowledge &knowledgeAfter(Node &node);
-  void joinWait(Knowledge &into, const Point &wait);
+  /// What a wait has seen; `forHost`: of what is released to the host.
+  void joinWait(Knowledge &into, const Point &wait, bool forHost);
   void check(const SitePointer &site, const Knowledge &known,
              const Access &access);
-  void report(const SitePointer &earlier, bool earlierWrites,
-              const SitePointer &later, const Access &access, uint64_t low,
-              uint64_t high);
+  void report(SitePointer earlier, bool earlierWrites, SitePointer later,
+              const Access &access, uint64_t low, uint64_t high);
 
   std::vector<QueueRecord> queues;
   std::map<uint64_t, std::map<uint64_t, Signal>> semaphores;
   std::array<AccessShadow, 3> shadows;
-  Knowledge host;
+  Knowledge host;      ///< Before the host's next access.
+  Knowledge submitter; ///< Before what the host submits or signals next.
   uint64_t hostEvents = 0;
+  uint64_t sitesMade = 0;
   std::vector<RaceReport> found;
   std::map<std::string, size_t> known; ///< Reports by their kinds of sites.
 };

@@ -110,7 +110,7 @@ Status Reservation::publish() {
   std::shared_ptr<QueueHandle> held = std::move(handle);
   --queue.openReservations;
   TESSERA_RETURN_IF_ERROR(queue.ringDoorbell());
-  queue.hardware->hostSignalled.notify_all();
+  queue.hardware->wakeHost();
   return Status::success();
 }
 

@@ -48,12 +48,21 @@ bool SemaphoreState::promised(uint64_t value) const {
 }
 
 void SemaphoreState::addProducer(uint64_t value, const Submission &work) {
+  // In order, as a rule.
+  if (producers.empty() || producers.back().value <= value) {
+    producers.push_back({value, &work});
+    return;
+  }
   producers.insert(
       std::ranges::upper_bound(producers, value, {}, &Producer::value),
       {value, &work});
 }
 
 void SemaphoreState::removeProducer(uint64_t value) {
+  if (!producers.empty() && producers.front().value == value) {
+    producers.pop_front();
+    return;
+  }
   auto at = std::ranges::lower_bound(producers, value, {}, &Producer::value);
   if (at != producers.end() && at->value == value)
     producers.erase(at);
@@ -176,7 +185,7 @@ Status signalFromHost(SemaphoreState &semaphore, uint64_t value) {
   if (hardware.races)
     hardware.races->hostSignals(racePoint(semaphore, value));
   TESSERA_RETURN_IF_ERROR(hardware.service().status());
-  hardware.hostSignalled.notify_all();
+  hardware.wakeHost();
   return Status::success();
 }
 

@@ -58,17 +58,14 @@ struct Operation {
   std::function<Status()> hostCall; ///< Instead of a packet.
   /// Slots that are reserved and written later; instead of `packet`.
   uint32_t reserved = 0;
+  Scope release = Scope::System;
+  std::vector<KernelUse> uses; ///< Checked by submit().
 
   /// Makes the packet one that only waits and signals.
   void makeSignal();
 };
 
 /// One operation in flight: a run of consecutive packets.
-/// What the device's engines must have done for an operation.
-struct EngineWork {
-  uint64_t copiedBytes = 0, coresRun = 0;
-};
-
 struct Submission {
   Stage stage = Stage::Pending;
   /// Packet indices; until they are published, those it would have in order.

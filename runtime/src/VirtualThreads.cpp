@@ -26,6 +26,12 @@ Status VirtualThreads::run() {
   if (!device)
     return Status(StatusCode::FailedPrecondition,
                   "virtual threads: the device is an empty handle");
+  for (size_t i = 0; i < bodies.size(); ++i)
+    if (!bodies[i])
+      return Status(StatusCode::InvalidArgument,
+                    fmt::format("virtual threads of device '{}': thread {} is "
+                                "an empty function",
+                                device->hardware->label, i));
   {
     Hardware::Lock lock = device->hardware->lock();
     if (ran || device->hardware->scheduler)

@@ -7,6 +7,7 @@
 
 #include "ConformanceFixture.h"
 #include "TestKernels.h"
+#include <set>
 #include <thread>
 
 using namespace tessera;
@@ -111,7 +112,9 @@ TEST_P(DiagnosisConformance, host_races) {
   EXPECT_EQ(report.high, 12u);
   EXPECT_THAT(report.print(), HasSubstr("'copy' (queue 'Q', operation 0)"));
   EXPECT_THAT(report.print(), HasSubstr("the host's write of buffer 'A'"));
-  EXPECT_THAT(report.missing, HasSubstr("submitted before"));
+  EXPECT_THAT(report.missing,
+              HasSubstr("let the host wait for semaphore 'S' >= 1"));
+  EXPECT_THAT(report.missing, HasSubstr("or submit 'copy'"));
   // With the edge: the write comes before the submission, or is waited for.
   ASSERT_OK(a.write(8, word));
   ASSERT_OK(q.copy(b, a, {.signal = {{s, 2}}}));
@@ -153,6 +156,116 @@ TEST_P(DiagnosisConformance, host_races) {
   ASSERT_OK(other.fill(b, 9, {.barrier = true}));
   ASSERT_OK(other.waitIdle());
   EXPECT_EQ(reports(), 3u);
+}
+
+// What kernels touch is what was declared: of an operation, of a command
+// buffer's bindings, of its own memory.
+TEST_P(DiagnosisConformance, kernel_races) {
+  Result<TestKernel> kernel = TestKernel::create(space, TestKernel::spin(10));
+  ASSERT_OK(kernel.status());
+  device.detectRaces();
+  Buffer in = buffer(256, "in"), out = buffer(256, "out"),
+         scratch = buffer(256, "scratch");
+  Queue q = queue("Q"), other = queue("other");
+  Semaphore s = semaphore("S");
+  std::vector<std::byte> word(4);
+  auto reports = [&] { return device.races().size(); };
+
+  // A dispatch writes what a copy of another queue reads.
+  ASSERT_OK(q.dispatch(kernel->kernel(), {}, {},
+                       {.signal = {{s, 1}},
+                        .label = "kernel",
+                        .uses = {{in, Use::Read}, {out, Use::Write}}}));
+  ASSERT_OK(other.copy({scratch, 0, 64}, {out, 32, 64}, {.label = "early"}));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_OK(other.waitIdle());
+  ASSERT_EQ(reports(), 1u);
+  RaceReport report = device.races().front();
+  EXPECT_EQ(report.buffer, "out");
+  EXPECT_EQ(report.low, 32u);
+  EXPECT_EQ(report.high, 96u);
+  EXPECT_THAT(report.print(), HasSubstr("'kernel' (queue 'Q'"));
+  EXPECT_THAT(report.missing, HasSubstr("wait for semaphore 'S' >= 1"));
+  // With the edge; and two readers are no race.
+  ASSERT_OK(q.dispatch(
+      kernel->kernel(), {}, {},
+      {.signal = {{s, 2}}, .uses = {{in, Use::Read}, {out, Use::Write}}}));
+  ASSERT_OK(other.copy({scratch, 0, 64}, {out, 32, 64}, {.wait = {{s, 2}}}));
+  ASSERT_OK(other.copy({scratch, 64, 64}, {in, 0, 64}));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_OK(other.waitIdle());
+  EXPECT_EQ(reports(), 1u);
+
+  // A command buffer with a binding that its kernels read, one that they write,
+  // and memory of its own.
+  Result<CommandBuffer> made = CommandBuffer::create(space, "commands");
+  ASSERT_OK(made.status());
+  ASSERT_OK(made->dispatch(kernel->kernel(), BufferRange(in), {}));
+  ASSERT_OK(made->require({{"x", 128, Use::Read}, {"y", 128, Use::Write}}));
+  ASSERT_OK(made->uses({scratch, 128, 64}, Use::ReadWrite));
+  ASSERT_OK(made->finish());
+  std::array bindings{in, out};
+  ASSERT_OK(q.execute(*made, bindings, {.signal = {{s, 3}}}));
+  ASSERT_OK(in.write(124, word)); // The last word that is needed,
+  ASSERT_OK(in.write(128, word)); // and the first that is not.
+  ASSERT_OK(out.read(128, word));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_EQ(reports(), 2u);
+  report = device.races().back();
+  EXPECT_EQ(report.buffer, "in");
+  EXPECT_EQ(report.low, 124u);
+  EXPECT_EQ(report.high, 128u);
+  EXPECT_THAT(report.print(), HasSubstr("'commands' (queue 'Q'"));
+  // Two executions at once share the memory of their own; in order they may.
+  ASSERT_OK(q.execute(*made, bindings, {.signal = {{s, 4}}}));
+  ASSERT_OK(other.execute(*made, bindings));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_OK(other.waitIdle());
+  EXPECT_GT(reports(), 2u);
+  std::set<std::string> buffers;
+  for (const RaceReport &each : device.races())
+    buffers.insert(each.buffer);
+  EXPECT_TRUE(buffers.contains("scratch"));
+  size_t before = reports();
+  ASSERT_OK(q.execute(*made, bindings, {.signal = {{s, 5}}}));
+  ASSERT_OK(other.execute(*made, bindings, {.wait = {{s, 5}}}));
+  ASSERT_OK(other.waitIdle());
+  EXPECT_EQ(reports(), before);
+
+  // Declarations are checked like operands.
+  Queue third = queue("third");
+  EXPECT_ERROR(third.dispatch(kernel->kernel(), {}, {},
+                              {.uses = {{Buffer(), Use::Read}}}),
+               FailedPrecondition, "uses an empty buffer handle");
+  EXPECT_ERROR(third.dispatch(kernel->kernel(), {}, {},
+                              {.uses = {{{out, 200, 64}, Use::Read}}}),
+               InvalidArgument, "'out': bytes 200 to 264");
+  EXPECT_EQ(third.submitted(), 0u);
+}
+
+// A host call has seen what it waited for, and who waits for it sees what it
+// did.
+TEST_P(DiagnosisConformance, host_call_edges) {
+  device.detectRaces();
+  Buffer a = buffer(64, "A"), b = buffer(64, "B");
+  Queue q = queue("Q");
+  Semaphore s = semaphore("S");
+  std::vector<std::byte> word(4);
+  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 1}}}));
+  ASSERT_OK(q.hostCall(
+      [&] {
+        EXPECT_OK(a.read(0, word));
+        return a.write(0, word);
+      },
+      {.wait = {{s, 1}}, .signal = {{s, 2}}}));
+  ASSERT_OK(q.copy(b, a, {.wait = {{s, 2}}, .signal = {{s, 3}}}));
+  ASSERT_OK(s.wait(3));
+  EXPECT_EQ(device.races().size(), 0u);
+  // Without the wait it has seen nothing.
+  ASSERT_OK(q.fill(a, 2, {.signal = {{s, 4}}}));
+  ASSERT_OK(q.hostCall([&] { return a.read(0, word); }));
+  ASSERT_OK(q.waitIdle());
+  EXPECT_EQ(device.races().size(), 1u);
 }
 
 TESSERA_CONFORMANCE(DiagnosisConformance);

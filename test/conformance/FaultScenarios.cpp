@@ -33,13 +33,26 @@ TEST_P(FaultConformance, bad_packet_isolated) {
   std::fill_n(empty.begin() + 24, 8, 0);
   kinds.push_back({"a copy of nothing", empty});
 
-  Queue other = queue("other");
-  Buffer a = buffer(64);
+  Queue other = queue("other"), waiting = queue("waiting"),
+        hosted = queue("hosted");
+  Semaphore go = semaphore("go", true), t = semaphore("T");
+  Buffer a = buffer(64), b = buffer(1 << 18), c = buffer(1 << 18),
+         d = buffer(64);
   uint32_t value = 0;
   for (auto &[what, packet] : kinds) {
     SCOPED_TRACE(what);
     Queue q = queue("Q0");
     Semaphore s = semaphore("S");
+    // Work of others under way: what runs, what the device has parked behind
+    // it, what is parked on the host.
+    uint64_t round = value / 2 + 1;
+    dope(d);
+    ASSERT_OK(other.copy(c, b, {.signal = {{t, 2 * round - 1}}}));
+    ASSERT_OK(waiting.fill(
+        d, 100 + value,
+        {.wait = {{t, 2 * round - 1}}, .signal = {{t, 2 * round}}}));
+    ASSERT_OK(hosted.fill({d, 0, 32}, 200 + value,
+                          {.wait = {{go, round}, {t, 2 * round}}}));
     ASSERT_OK(q.fill(a, ++value));
     ASSERT_OK(q.waitIdle());
     ASSERT_OK(q.submitRaw(packet, {.label = "bad"}));
@@ -51,6 +64,12 @@ TEST_P(FaultConformance, bad_packet_isolated) {
     ASSERT_OK(other.fill(a, ++value));
     ASSERT_OK(other.waitIdle());
     EXPECT_TRUE(allAre(contents(a), value));
+    ASSERT_OK(waiting.waitIdle());
+    EXPECT_TRUE(allAre(contents(d), 98 + value));
+    ASSERT_OK(go.signal(round));
+    ASSERT_OK(hosted.waitIdle());
+    EXPECT_EQ(contents(d)[0], 198 + value);
+    EXPECT_EQ(contents(d)[8], 98 + value);
   }
 }
 
@@ -73,12 +92,19 @@ TEST_P(FaultConformance, head_fault_abort_rest) {
     submit.label = "op" + std::to_string(i);
     ASSERT_OK(q.fill(i == 1 ? *readOnly : a, 1 + i, submit));
   }
+  // Operations without a barrier or a wait, behind the last of those: parked,
+  // read or not yet read when the fault comes.
+  Buffer untouched = buffer(64);
+  dope(untouched);
+  for (int i = 0; i < 20; ++i)
+    ASSERT_OK(q.fill(untouched, 50 + i));
   ASSERT_OK(go.signal(1));
   EXPECT_OK(s[0].wait(1));
   EXPECT_ERROR(s[1].wait(1), PageFault, "'op1': ProtectionFault");
   for (int i = 2; i < 5; ++i)
     EXPECT_ERROR(s[i].wait(1), Aborted, "'op1'");
   EXPECT_TRUE(allAre(contents(a), 1));
+  EXPECT_TRUE(allAre(contents(untouched), 0xdeadbeef));
   // What depends on the failed work elsewhere fails too.
   Queue other = queue("other");
   EXPECT_ERROR(other.fill(a, 9, {.wait = {{s[1], 1}}}), PageFault, "'S1'");
@@ -97,6 +123,30 @@ TEST_P(FaultConformance, head_fault_abort_rest) {
   ASSERT_OK(q.fill(a, 77));
   ASSERT_OK(q.waitIdle());
   EXPECT_TRUE(allAre(contents(a), 77));
+
+  // A reservation that was not published when the queue stopped never runs; the
+  // same again works once the queue is reset.
+  auto packet = isa::encode(
+      isa::Packet{0, 0, isa::FillPacket{a.address(), 64, 78, {}, {}}});
+  Result<Reservation> slot = q.reserve(1);
+  ASSERT_OK(slot.status());
+  ASSERT_OK(slot->write(0, packet));
+  Queue second = queue("second");
+  Result<Reservation> late = second.reserve(1);
+  ASSERT_OK(late.status());
+  ASSERT_OK(late->write(0, packet));
+  ASSERT_OK(slot->publish());
+  ASSERT_OK(q.waitIdle());
+  EXPECT_TRUE(allAre(contents(a), 78));
+  ASSERT_OK(second.reset());
+  EXPECT_ERROR(late->publish(), Aborted, "stopped before they were published");
+  late = second.reserve(1);
+  ASSERT_OK(late.status());
+  ASSERT_OK(late->write(0, packet));
+  dope(a);
+  ASSERT_OK(late->publish());
+  ASSERT_OK(second.waitIdle());
+  EXPECT_TRUE(allAre(contents(a), 78));
 }
 
 // Two faults under way at once: the first one is the queue's.
@@ -169,12 +219,19 @@ TEST_P(FaultConformance, memory_fault_kinds) {
   std::snprintf(text, sizeof(text), "ProtectionFault, address or value 0x%llx",
                 (unsigned long long)writeOnly->address());
   expectFault(copyOf(a.address(), writeOnly->address(), 64), text);
+  // The byte, not the page.
+  for (uint64_t into : {36, 0x1234}) {
+    std::snprintf(text, sizeof(text), "PageFault, address or value 0x%llx",
+                  (unsigned long long)(unmapped + into));
+    expectFault(copyOf(unmapped + into, a.address(), 16), text);
+    expectFault(copyOf(a.address(), unmapped + into, 16), text);
+  }
   // One report for each kind and page, with a count.
   std::vector<FaultReport> reports = device.faults();
   ASSERT_EQ(reports.size(), 2u);
   EXPECT_EQ(reports[0].cause, isa::mmio::FaultCause::PageFault);
   EXPECT_EQ(reports[0].address, unmapped);
-  EXPECT_EQ(reports[0].count, 3u);
+  EXPECT_EQ(reports[0].count, 7u);
   EXPECT_EQ(reports[1].cause, isa::mmio::FaultCause::ProtectionFault);
   EXPECT_EQ(reports[1].address, writeOnly->address());
   EXPECT_EQ(reports[1].count, 1u);

@@ -7,6 +7,7 @@
 
 #include "ConformanceFixture.h"
 #include "TestKernels.h"
+#include "tessera/ISA/Mmio.h"
 #include "tessera/driver/FaultDriver.h"
 #include <thread>
 
@@ -100,6 +101,48 @@ TEST_P(LossConformance, device_lost) {
   ASSERT_OK(q.fill(a, 6, {.signal = {{s, 1}}}));
   ASSERT_OK(s.wait(1));
   EXPECT_TRUE(allAre(contents(a), 6));
+}
+
+// After a reset the device is as new: its registers and timelines are at 0.
+TEST_P(LossConformance, reset_starts_afresh) {
+  std::vector<uint32_t> raised;
+  {
+    Queue q = queue("Q");
+    Buffer a = buffer(64);
+    Semaphore s = semaphore("S"), host = semaphore("host", true);
+    ASSERT_OK(q.fill(a, 1, {.signal = {{s, 7}}}));
+    ASSERT_OK(host.signal(9));
+    ASSERT_OK(s.wait(7));
+    raised = {s.index(), host.index()};
+    for (uint32_t index : raised)
+      ASSERT_GT(*device.driver().mmioRead(isa::mmio::semaphoreBase + 8 * index),
+                0u);
+    // In the middle of something.
+    ASSERT_OK(q.fill(a, 2, {.wait = {{s, 8}}}));
+    faults->loseDevice("a brown-out");
+    EXPECT_EQ(s.wait(8).code(), StatusCode::DeviceLost);
+    ASSERT_OK(device.reset());
+  }
+  for (uint32_t index = 1; index < isa::mmio::numSemaphores; ++index)
+    ASSERT_EQ(*device.driver().mmioRead(isa::mmio::semaphoreBase + 8 * index),
+              0u)
+        << index;
+  uint32_t queues = device.driver().architecture().cp.queues;
+  for (uint32_t q = 0; q < queues; ++q)
+    for (uint64_t offset : {isa::mmio::queueEnable, isa::mmio::queueRead,
+                            isa::mmio::queueDone, isa::mmio::queueDoneMask,
+                            isa::mmio::faultCause, isa::mmio::faultAddress})
+      ASSERT_EQ(*device.driver().mmioRead(isa::mmio::queueBase +
+                                          q * isa::mmio::queueStride + offset),
+                0u)
+          << "queue " << q << ", register " << offset;
+  EXPECT_TRUE(device.driver().takeInterrupts().empty());
+  // Every index again: no wait of a new life is met by an old value.
+  std::vector<Semaphore> fresh;
+  for (uint32_t i = 0; i < 40; ++i) {
+    fresh.push_back(semaphore("fresh" + std::to_string(i)));
+    ASSERT_EQ(*fresh.back().value(), 0u);
+  }
 }
 
 // A bit of a page table flips beyond repair: nothing can be trusted any more.

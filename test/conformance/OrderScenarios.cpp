@@ -21,7 +21,13 @@ TEST_P(OrderConformance, fifo_same_queue) {
   Queue q = queue();
   Semaphore s = semaphore();
   Random random(3);
+  bool stalls = device.driver().stall(driver::Unit::CopyEngine, 0, 1).ok();
   for (uint64_t i = 1; i <= 1000; ++i) {
+    // Engines of random latency.
+    if (stalls && i % 4 == 0)
+      ASSERT_OK(device.driver().stall(i % 8 ? driver::Unit::CopyEngine
+                                            : driver::Unit::QueueFrontEnd,
+                                      0, 1 + random.below(3000)));
     uint64_t bytes = 4 * (1 + random.below(2000));
     Buffer a = buffer(bytes), b = buffer(bytes);
     dope(b);
@@ -58,6 +64,45 @@ TEST_P(OrderConformance, no_barrier_may_overlap) {
   }
 }
 
+// A barrier looks at all that came before it, not only at what came last, and
+// holds back all that comes behind it, not only what comes next, until it
+// starts.
+TEST_P(OrderConformance, barrier_orders_both_sides) {
+  Queue producer = queue("producer"), q = queue("Q");
+  Semaphore s = semaphore("S");
+  Buffer a = buffer(1 << 18), b = buffer(1 << 18), stamps = buffer(4 * 8);
+  auto stamp = [&](uint64_t i, const SubmitOptions &options) {
+    return q.timestamp({stamps, 8 * i, 8}, options);
+  };
+  auto times = [&] {
+    std::array<uint64_t, 4> values{};
+    EXPECT_OK(stamps.read(0, std::as_writable_bytes(std::span(values))));
+    return values;
+  };
+  // Before it: a long operation, then a short one that ends first.
+  ASSERT_OK(q.copy(b, a, {.signal = {{s, 1}}}));
+  ASSERT_OK(stamp(0, {}));
+  ASSERT_OK(stamp(1, {.barrier = true}));
+  ASSERT_OK(s.wait(1));
+  driver::Time end = device.now();
+  ASSERT_OK(q.waitIdle());
+  EXPECT_GE(times()[1], end);
+  if (GetParam() == "simulator")
+    EXPECT_LT(times()[0], end);
+
+  // Behind it, and it waits for what another queue's long operation signals:
+  // two operations without waits of their own.
+  ASSERT_OK(producer.copy(b, a, {.signal = {{s, 2}}}));
+  ASSERT_OK(stamp(1, {.wait = {{s, 2}}, .barrier = true}));
+  ASSERT_OK(stamp(2, {}));
+  ASSERT_OK(stamp(3, {}));
+  ASSERT_OK(s.wait(2));
+  end = device.now();
+  ASSERT_OK(q.waitIdle());
+  for (uint64_t i : {1, 2, 3})
+    EXPECT_GE(times()[i], end) << i;
+}
+
 // Each of four alternatives alone; then one that fails before any is met.
 TEST_P(OrderConformance, barrier_or_any) {
   Queue q = queue();
@@ -74,7 +119,7 @@ TEST_P(OrderConformance, barrier_or_any) {
     ASSERT_ERROR(done.wait(first + 1, device.afterCycles(5000)),
                  DeadlineExceeded, "'done'");
     ASSERT_OK(gates[first].signal(1));
-    ASSERT_OK(done.wait(first + 1));
+    ASSERT_OK(done.wait(first + 1, device.afterCycles(50'000)));
   }
 
   BufferOptions readOnly;
@@ -131,6 +176,31 @@ TEST_P(OrderConformance, barrier_and_all) {
     }
   }
   EXPECT_THAT(contents(a), Each(uint32_t(round)));
+
+  // What the device itself will signal, it waits for: four queues of its slots
+  // finish one after the other.
+  std::array<Buffer, 3> parts;
+  Semaphore t[3] = {semaphore("T0"), semaphore("T1"), semaphore("T2")};
+  Buffer all = buffer(3 << 14);
+  dope(all);
+  std::vector<Queue> producers;
+  SubmitOptions options;
+  for (int i = 0; i < 3; ++i) {
+    producers.push_back(queue("producer" + std::to_string(i)));
+    parts[i] = buffer(1 << 14);
+    dope(parts[i]);
+    ASSERT_OK(producers[i].fill(parts[i], 5, {.signal = {{t[i], 1}}}));
+    options.wait.push_back({t[i], 1});
+  }
+  options.signal = {{done, ++round}};
+  ASSERT_OK(q.barrier(options));
+  for (uint64_t i = 0; i < 3; ++i)
+    ASSERT_OK(q.copy({all, i << 14, 1 << 14}, parts[i]));
+  ASSERT_OK(done.wait(round));
+  for (Semaphore &part : t)
+    EXPECT_EQ(*part.value(), 1u);
+  ASSERT_OK(q.waitIdle());
+  EXPECT_TRUE(allAre(contents(all), 5));
 }
 
 TEST_P(OrderConformance, wait_before_signal) {

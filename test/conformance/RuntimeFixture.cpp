@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeFixture.h"
+#include "EagerDriver.h"
+#include "tessera/driver/FaultDriver.h"
+#include "tessera/driver/RecordDriver.h"
 #include "tessera/driver/SimDriver.h"
 
 namespace tessera::runtime {
@@ -25,6 +28,33 @@ const std::vector<BackEnd> &backEnds() {
          options.explore = true;
          options.seed = 12;
          return std::make_unique<driver::SimDriver>(arch, options);
+       }},
+      // Runs on while the host is at work, as hardware does.
+      {"eager",
+       [](const Architecture &arch) -> std::unique_ptr<driver::Driver> {
+         return std::make_unique<EagerDriver>(
+             std::make_unique<driver::SimDriver>(arch));
+       }},
+      // Doorbells and interrupts come late, twice or never.
+      {"unreliable",
+       [](const Architecture &arch) -> std::unique_ptr<driver::Driver> {
+         driver::FaultPlan plan;
+         plan.seed = 7;
+         using driver::FaultKind;
+         for (FaultKind kind :
+              {FaultKind::DropDoorbell, FaultKind::DuplicateDoorbell,
+               FaultKind::DelayDoorbell, FaultKind::TearFetch,
+               FaultKind::DropInterrupt, FaultKind::DuplicateInterrupt,
+               FaultKind::DelayInterrupt, FaultKind::CorrectedFlip})
+           plan[kind] = 60;
+         return std::make_unique<driver::FaultDriver>(
+             std::make_unique<driver::SimDriver>(arch), plan);
+       }},
+      {"recorded",
+       [](const Architecture &arch) -> std::unique_ptr<driver::Driver> {
+         return std::make_unique<driver::RecordDriver>(
+             std::make_unique<driver::SimDriver>(arch),
+             driver::RecordOptions{.threadsTakeTurns = true});
        }},
   };
   return all;

@@ -51,6 +51,56 @@ TEST_P(VisibilityConformance, completion_visibility) {
   }
 }
 
+// A release to the device's agents alone tells the host nothing: what it reads
+// then is flagged, however right it came out.
+TEST_P(VisibilityConformance, completion_visibility_device_scope) {
+  device.detectRaces();
+  Queue q = queue("Q"), other = queue("other");
+  Semaphore s = semaphore("S"), t = semaphore("T");
+  BufferOptions options;
+  options.space = isa::PhysicalSpace::Host;
+  options.label = "host";
+  Result<Buffer> host = space.allocate(1 << 20, options);
+  ASSERT_OK(host.status());
+  Buffer source = buffer(1 << 20), b = buffer(1 << 20);
+  std::vector<uint32_t> words(source.size() / 4, 3);
+  ASSERT_OK(source.write(0, std::as_bytes(std::span(words))));
+
+  ASSERT_OK(q.copy(
+      *host, source,
+      {.signal = {{s, 1}}, .label = "device only", .release = Scope::Device}));
+  ASSERT_OK(s.wait(1));
+  ASSERT_EQ(contents(*host), words);
+  ASSERT_EQ(device.races().size(), 1u);
+  RaceReport report = device.races().front();
+  EXPECT_THAT(report.first, ::testing::HasSubstr("'device only' (queue 'Q'"));
+  EXPECT_THAT(report.second, ::testing::HasSubstr("the host's read"));
+  EXPECT_EQ(report.low, 0u);
+  EXPECT_EQ(report.high, 1u << 20);
+  EXPECT_THAT(report.missing, ::testing::HasSubstr("at device scope"));
+
+  // What it submits then is ordered by its wait all the same; another queue may
+  // rely on it; and who releases to the host releases what it
+  // has acquired.
+  ASSERT_OK(
+      q.copy(*host, source, {.signal = {{s, 2}}, .release = Scope::Device}));
+  ASSERT_OK(other.copy(b, *host, {.wait = {{s, 2}}, .signal = {{t, 1}}}));
+  ASSERT_OK(t.wait(1));
+  ASSERT_EQ(contents(*host), words);
+  ASSERT_EQ(contents(b), words);
+  // So does a wait for the whole queue.
+  ASSERT_OK(q.copy(*host, b, {.signal = {{s, 3}}, .release = Scope::Device}));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_EQ(contents(*host), words);
+  EXPECT_EQ(device.races().size(), 1u);
+
+  // At system scope nothing is missing.
+  ASSERT_OK(q.copy(*host, source, {.signal = {{s, 4}}}));
+  ASSERT_OK(s.wait(4));
+  ASSERT_EQ(contents(*host), words);
+  EXPECT_EQ(device.races().size(), 1u);
+}
+
 // Patched packets in device memory, written just before the packet that runs
 // them is published.
 TEST_P(VisibilityConformance, kernarg_visibility) {

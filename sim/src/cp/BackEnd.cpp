@@ -103,7 +103,8 @@ bool CommandProcessor::waitsMet(const isa::Packet &packet) const {
   return std::visit(
       [&](const auto &body) {
         if constexpr (requires { body.waits; })
-          return body.any
+          return (body.any && !TESSERA_MUTANT("any-wait-as-all")) ||
+                         TESSERA_MUTANT("all-waits-as-any")
                      ? std::any_of(body.waits.begin(), body.waits.end(), met)
                      : std::all_of(body.waits.begin(), body.waits.end(), met);
         else if constexpr (requires { body.wait; })
@@ -115,9 +116,14 @@ bool CommandProcessor::waitsMet(const isa::Packet &packet) const {
 }
 
 bool CommandProcessor::earlierDone(const Queue &queue, const Slot &slot) const {
-  for (const Slot &earlier : queue.window) {
+  bool lastOnly = TESSERA_MUTANT("barrier-sees-last-only");
+  for (size_t i = 0; i < queue.window.size(); ++i) {
+    const Slot &earlier = queue.window[i];
     if (earlier.id == slot.id)
       return true;
+    if (lastOnly && i + 1 < queue.window.size() &&
+        queue.window[i + 1].id != slot.id)
+      continue;
     if (earlier.state != Slot::State::Done && earlier.id != slot.fetched.parent)
       return false;
   }
@@ -149,7 +155,8 @@ static std::optional<uint32_t> badSemaphore(const isa::Packet &packet,
 void CommandProcessor::tryStart(uint32_t q, uint64_t id) {
   Queue &queue = queues[q];
   Slot *slot = find(q, id);
-  if (!slot || slot->state != Slot::State::Parked || queue.faulted)
+  if (!slot || slot->state != Slot::State::Parked ||
+      (queue.faulted && !TESSERA_MUTANT("parked-start-after-fault")))
     return;
   if (std::optional<uint32_t> bad =
           badSemaphore(slot->packet, semaphores.size()))

@@ -282,7 +282,8 @@ void CommandProcessor::reset() {
   }
   copies.reset();
   dispatchesStalledUntil = 0;
-  std::fill(semaphores.begin(), semaphores.end(), 0);
+  if (!TESSERA_MUTANT("reset-keeps-semaphores"))
+    std::fill(semaphores.begin(), semaphores.end(), 0);
   armed.clear();
   interrupts.clear();
 }
@@ -340,7 +341,13 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
     freeCores(pack(q, id));
     std::erase_if(queue.window, [&](const Slot &s) { return s.id == id; });
   }
-  dropSlots(q, false);
+  if (!TESSERA_MUTANT("parked-start-after-fault"))
+    dropSlots(q, false);
+  if (TESSERA_MUTANT("neighbour-aborted"))
+    dropSlots(uint32_t((q + 1) % queues.size()), false);
+  if (TESSERA_MUTANT("fault-address-of-page") &&
+      (cause == FaultCause::PageFault || cause == FaultCause::ProtectionFault))
+    address &= ~uint64_t(isa::smallPageBytes - 1);
   if (!queue.faulted) { // the first one is reported
     queue.faulted = true;
     queue.faultCause = uint64_t(cause);

@@ -214,7 +214,8 @@ void CommandProcessor::decoded(uint32_t q) {
   if (packet)
     slot.packet = *packet;
   uint64_t id = slot.id;
-  bool barrier = slot.packet.flags & isa::packetBarrier;
+  bool barrier = (slot.packet.flags & isa::packetBarrier) &&
+                 !TESSERA_MUTANT("barrier-holds-nothing-back");
   bool illegal =
       !packet ||
       (parent && std::holds_alternative<isa::IndirectPacket>(slot.packet.body));

@@ -112,28 +112,38 @@ void recordCopy(benchmark::State &state) {
   perPacket(state, batch);
 }
 
-/// One indirect packet for a command buffer of `range` dispatches; the bindings
-/// change every time, and every dispatch takes one.
+/// Command buffers of `range` dispatches, one indirect packet each; the
+/// bindings change every time, and every dispatch takes one. Several, since one
+/// cannot be bound anew while it runs, and stopping the clock costs as much as
+/// a few.
 void replay(benchmark::State &state) {
   Setup setup(state);
   auto dispatches = uint32_t(state.range(0));
-  CommandBuffer commands = need(state, CommandBuffer::create(setup.space));
-  for (uint32_t i = 0; i < dispatches; ++i)
-    if (!need(state, commands.dispatch(setup.kernel, Binding{0}, {})))
+  // Large ones as many as a core's own cache holds.
+  uint32_t buffers = dispatches > 64 ? 4 : 64;
+  std::vector<CommandBuffer> all;
+  for (uint32_t k = 0; k < buffers; ++k) {
+    CommandBuffer commands = need(state, CommandBuffer::create(setup.space));
+    for (uint32_t i = 0; i < dispatches; ++i)
+      if (!need(state, commands.dispatch(setup.kernel, Binding{0}, {})))
+        return;
+    if (!need(state, commands.finish()))
       return;
-  if (!need(state, commands.finish()))
-    return;
+    all.push_back(commands);
+  }
   std::array first{setup.a}, second{setup.b};
   bool odd = false;
   for (auto _ : state) {
-    if (!need(state, setup.queue.execute(commands, odd ? first : second)))
-      return;
+    for (CommandBuffer &commands : all)
+      if (!need(state, setup.queue.execute(commands, odd ? first : second)))
+        return;
     odd = !odd;
     state.PauseTiming();
     if (!need(state, setup.queue.waitIdle()))
       return;
     state.ResumeTiming();
   }
+  perPacket(state, buffers);
 }
 
 /// With packets and doorbell; the device runs in between, off the clock.

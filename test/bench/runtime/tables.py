@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs runtime-bench and writes its table into docs/performance.md.
+"""Runs runtime-bench and allocator-bench and writes their tables into docs/performance.md.
 
     test/bench/runtime/tables.py build/release/bin [--note TEXT]
 
@@ -13,6 +13,7 @@ import json
 import pathlib
 import platform
 import re
+import statistics
 import subprocess
 import sys
 
@@ -23,10 +24,10 @@ BEGIN, END = "<!-- runtime -->", "<!-- end of runtime -->"
 
 def measure(folder, seconds):
     result = subprocess.run(
-        [folder / "runtime-bench", "--benchmark_format=json", "--benchmark_repetitions=5",
+        [folder / "runtime-bench", "--benchmark_format=json", "--benchmark_repetitions=9",
          f"--benchmark_min_time={seconds}", "--benchmark_enable_random_interleaving=true"],
         capture_output=True, text=True, check=True)
-    best = {}
+    found = {}
     for run in json.loads(result.stdout)["benchmarks"]:
         if run.get("run_type") != "iteration":
             continue
@@ -35,9 +36,8 @@ def measure(folder, seconds):
         name = run["run_name"].split("/repeats")[0]
         scale = {"ns": 1.0, "us": 1e3, "ms": 1e6}[run["time_unit"]]
         value = run["ns"] if "ns" in run else run["cpu_time"] * scale
-        # The least disturbed of the repetitions.
-        best[name] = min(best.get(name, value), value)
-    return best
+        found.setdefault(name, []).append(value)
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
 def main():
@@ -45,7 +45,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin", type=pathlib.Path)
     parser.add_argument("--note", default="", help="a sentence on the circumstances")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each repetition")
+    parser.add_argument("--seconds", type=float, default=0.2, help="of each repetition")
     args = parser.parse_args()
     ns = measure(args.bin, args.seconds)
     per_dispatch = (ns["replay/1024"] - ns["replay/1"]) / 1023
@@ -68,9 +68,16 @@ def main():
             missed.append(text)
     cpu = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
                 if line.startswith("model name")), platform.processor())
+    allocations = ROOT / "test" / "bench" / "runtime" / "allocations.txt"
+    placement = subprocess.run([args.bin / "allocator-bench", allocations], capture_output=True,
+                               text=True, check=True).stdout.strip()
     section = "\n".join([BEGIN, "", *lines, "",
-                         f"One thread of {cpu}; the least of five repetitions. {args.note}".strip(),
-                         "", END])
+                         f"One thread of {cpu}; processor time, the median of nine repetitions. "
+                         f"{args.note}".strip(), "",
+                         "Physical memory of a device that serves two models whose requests come and go",
+                         "(`allocator-bench` on `allocations.txt`, which `make-allocations.py` makes from the",
+                         "sizes of their tensors): the least space in which everything fits.",
+                         "", placement, "", END])
     text = PAGE.read_text() if PAGE.exists() else "# Performance\n"
     if BEGIN in text:
         text = re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: section, text,

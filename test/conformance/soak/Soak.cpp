@@ -20,10 +20,11 @@ using namespace tessera::runtime;
 namespace tessera::soak {
 
 std::string Counts::print() const {
-  return fmt::format("{} operations ({} refused), {} faults, {} losses of the "
+  return fmt::format("{} operations ({} refused; {} executions of command "
+                     "buffers, {} host calls), {} faults, {} losses of the "
                      "device, {} comparisons of {} bytes, {} cycles",
-                     submitted, refused, faults, losses, checks, bytesCompared,
-                     cycles);
+                     submitted, refused, executions, hostCalls, faults, losses,
+                     checks, bytesCompared, cycles);
 }
 
 namespace {
@@ -47,6 +48,9 @@ private:
   Status start();
   Status makeObjects();
   Status operation();
+  Status makePrograms();
+  Status execute(Queue &queue, Place &a, Place &b);
+  Status hostCall(Queue &queue, Place &a);
   Status compare();
   Status lose();
   /// The options of an operation on these places, and what it promises.
@@ -60,6 +64,10 @@ private:
   AddressSpace space;
   std::vector<Queue> queues;
   std::vector<Place> places;
+  /// Each copies its number of words from binding 0 to binding 1.
+  std::vector<std::pair<uint64_t, CommandBuffer>> programs;
+  /// The first thing that a host call found wrong.
+  Status seenByHostCall;
   std::array<uint64_t, 3> atStart{};
   Counts counts;
 };
@@ -152,6 +160,27 @@ Status Soak::makeObjects() {
         Semaphore::create(device, {false, fmt::format("T{}", i)}));
     place.value = 0;
   }
+  return makePrograms();
+}
+
+Status Soak::makePrograms() {
+  for (uint64_t words : {1, 5, 64}) {
+    TESSERA_ASSIGN_OR_RETURN(
+        CommandBuffer commands,
+        CommandBuffer::create(space, fmt::format("copy of {}", words)));
+    // The second half must come after the first.
+    uint64_t half = words / 2 * 4;
+    if (half)
+      TESSERA_RETURN_IF_ERROR(commands.copy(Binding{1}, Binding{0}, half));
+    TESSERA_RETURN_IF_ERROR(commands.copy(Binding{1, half}, Binding{0, half},
+                                          words * 4 - half, true));
+    Status finished;
+    do
+      finished = commands.finish();
+    while (finished.code() == StatusCode::OutOfMemory);
+    TESSERA_RETURN_IF_ERROR(finished);
+    programs.emplace_back(words, std::move(commands));
+  }
   return Status::success();
 }
 
@@ -164,6 +193,55 @@ SubmitOptions Soak::ordered(std::initializer_list<Place *> which,
     submit.signal.push_back({place->timeline, place->value + 1});
   }
   return submit;
+}
+
+/// By a command buffer, bound anew; one that still runs with other bindings is
+/// refused.
+Status Soak::execute(Queue &queue, Place &a, Place &b) {
+  auto &[words, commands] = programs[random.below(programs.size())];
+  if (a.oracle.size() < words || b.oracle.size() < words) {
+    ++counts.refused;
+    return Status::success();
+  }
+  Status status = queue.execute(
+      commands, std::array{a.buffer, b.buffer},
+      ordered({&a, &b},
+              fmt::format("execution {}", counts.submitted + counts.refused)));
+  if (status.code() == StatusCode::OutOfMemory ||
+      (status.code() == StatusCode::FailedPrecondition &&
+       status.message().find("executions are in flight") !=
+           std::string::npos)) {
+    ++counts.refused;
+    return Status::success();
+  }
+  TESSERA_RETURN_IF_ERROR(status);
+  ++a.value, ++b.value;
+  std::copy_n(a.oracle.begin(), words, b.oracle.begin());
+  ++counts.submitted;
+  ++counts.executions;
+  return Status::success();
+}
+
+/// In its turn on the place's timeline the host finds what the oracle says.
+Status Soak::hostCall(Queue &queue, Place &a) {
+  uint64_t number = counts.submitted + counts.refused;
+  auto look = [this, number, buffer = a.buffer, expected = a.oracle] {
+    std::vector<uint32_t> words(expected.size());
+    TESSERA_RETURN_IF_ERROR(
+        buffer.read(0, std::as_writable_bytes(std::span(words))));
+    ++counts.hostCalls;
+    if (words != expected && seenByHostCall.ok())
+      seenByHostCall = Status(
+          StatusCode::Internal,
+          fmt::format("host call {}: buffer '{}' is not what the oracle has",
+                      number, buffer.label()));
+    return Status::success();
+  };
+  TESSERA_RETURN_IF_ERROR(
+      queue.hostCall(look, ordered({&a}, fmt::format("host call {}", number))));
+  ++a.value;
+  ++counts.submitted;
+  return Status::success();
 }
 
 Status Soak::operation() {
@@ -186,7 +264,7 @@ Status Soak::operation() {
   };
   uint64_t words = a.oracle.size(), offset = random.below(words),
            count = 1 + random.below(words - offset);
-  uint64_t choice = random.below(20);
+  uint64_t choice = random.below(24);
   if (choice < 7) {
     auto pattern = uint32_t(random.next());
     return accept(
@@ -217,6 +295,10 @@ Status Soak::operation() {
                               a.oracle.begin() + offset);
                   });
   }
+  if (choice >= 22)
+    return hostCall(queue, a);
+  if (choice >= 20 && &a != &b)
+    return execute(queue, a, b);
   if (choice < 19)
     return accept(queue.barrier({.label = fmt::format("barrier {}", number)}),
                   {}, [] {});
@@ -227,6 +309,7 @@ Status Soak::operation() {
 Status Soak::compare() {
   for (Queue &queue : queues)
     TESSERA_RETURN_IF_ERROR(queue.waitIdle());
+  TESSERA_RETURN_IF_ERROR(seenByHostCall);
   ++counts.checks;
   for (size_t i = 0; i < places.size(); ++i) {
     Place &place = places[i];
@@ -264,6 +347,7 @@ Status Soak::lose() {
       return Status(StatusCode::Internal,
                     "a lost device did not end a wait: " + status.message());
   queues.clear();
+  programs.clear();
   for (Place &place : places) {
     place.buffer = Buffer();
     place.timeline = Semaphore();
@@ -290,6 +374,7 @@ Result<Counts> Soak::run() {
   counts.cycles = device.now() / device.cycleTime();
   faults->calm();
   queues.clear();
+  programs.clear();
   places.clear();
   space = AddressSpace();
   if (inUse(device) != atStart)

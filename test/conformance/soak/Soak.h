@@ -41,6 +41,7 @@ struct Options {
 
 struct Counts {
   uint64_t submitted = 0, refused = 0; ///< Refused: by a failed allocation.
+  uint64_t executions = 0, hostCalls = 0;
   uint64_t checks = 0, bytesCompared = 0;
   uint64_t faults = 0, losses = 0;
   uint64_t cycles = 0;

@@ -80,7 +80,9 @@ TEST_P(FaultDriverTest, SurvivesInterruptsLostLateAndTwice) {
     ++value;
     ASSERT_OK(q.fill(a, uint32_t(value), {.signal = {{s, value}}}));
     ASSERT_OK(s.wait(value));
-    EXPECT_EQ(faults->count(kind), 1u);
+    // An eager device may be done before anybody asks for an interrupt.
+    if (GetParam() != "eager")
+      EXPECT_EQ(faults->count(kind), 1u);
     EXPECT_THAT(contents(a), Each(uint32_t(value)));
   }
 }

@@ -33,11 +33,13 @@ protected:
                                std::vector<Detector::Point> waits = {},
                                std::vector<Detector::Point> signals = {},
                                bool barrier = false) {
-    return detector.submit(queue, {std::move(label),
-                                   std::move(waits),
-                                   std::move(signals),
-                                   barrier,
-                                   {access}});
+    Detector::Operation operation;
+    operation.label = std::move(label);
+    operation.waits = std::move(waits);
+    operation.signals = std::move(signals);
+    operation.barrier = barrier;
+    operation.accesses = {access};
+    return detector.submit(queue, std::move(operation));
   }
   Detector detector;
   uint32_t q0 = detector.addQueue("Q0"), q1 = detector.addQueue("Q1");
@@ -97,7 +99,8 @@ TEST_F(RaceDetectorTest, TheHostIsAnAgent) {
   detector.hostAccess("write", bytes(4, 5, true));
   detector.complete(b);
   ASSERT_EQ(detector.reports().size(), 2u);
-  EXPECT_THAT(detector.reports()[1].missing, HasSubstr("submitted before"));
+  EXPECT_THAT(detector.reports()[1].missing,
+              HasSubstr("later, or let it wait for a semaphore"));
   // Waiting for a signal of the host after its access.
   Detector::Point host{9, 1, "H"};
   auto c = submit(q1, "c", bytes(100, 108, true), {host});
@@ -154,8 +157,10 @@ TEST_F(RaceDetectorTest, AgreesWithTransitiveClosure) {
       op.byte = random.below(4);
       op.write = random.below(2);
       op.barrier = random.below(4) == 0;
-      Detector::Operation operation{
-          "op", {}, {}, op.barrier, {bytes(op.byte, op.byte + 1, op.write)}};
+      Detector::Operation operation;
+      operation.label = "op";
+      operation.barrier = op.barrier;
+      operation.accesses = {bytes(op.byte, op.byte + 1, op.write)};
       // Waits for what was signalled before: no cycles. A signal follows the
       // one before it on its timeline, as it must.
       uint64_t s = random.below(3);

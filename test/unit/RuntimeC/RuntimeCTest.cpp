@@ -95,6 +95,67 @@ TEST_F(RuntimeC, CommandsRunWithBindings) {
   tessera_rt_buffer_release(b);
 }
 
+TEST_F(RuntimeC, ReportsAndReset) {
+  ASSERT_EQ(tessera_rt_device_detect_races(device, &error), TESSERA_RT_OK);
+  tessera_rt_buffer *a = buffer(64);
+  tessera_rt_semaphore *s = nullptr;
+  ASSERT_EQ(tessera_rt_semaphore_create(device, nullptr, &s, &error),
+            TESSERA_RT_OK);
+  char text[4096];
+  size_t needed = 0;
+  ASSERT_EQ(tessera_rt_device_report(device, TESSERA_RT_RACES, text,
+                                     sizeof(text), &needed, &error),
+            TESSERA_RT_OK);
+  EXPECT_STREQ(text, "");
+  EXPECT_EQ(needed, 1u);
+  // Released to the device only, then read by the host.
+  tessera_rt_point signal{s, 1};
+  tessera_rt_submit submit{};
+  submit.struct_size = sizeof(submit);
+  submit.signals = &signal;
+  submit.signal_count = 1;
+  submit.label = "device only";
+  submit.device_scope = 1;
+  ASSERT_EQ(tessera_rt_queue_fill(queue, {a, 0, 64}, 7, &submit, &error),
+            TESSERA_RT_OK);
+  ASSERT_EQ(tessera_rt_semaphore_wait(s, 1, nullptr, &error), TESSERA_RT_OK);
+  uint32_t word = 0;
+  ASSERT_EQ(tessera_rt_buffer_read(a, 0, &word, 4, &error), TESSERA_RT_OK);
+  EXPECT_EQ(word, 7u);
+  ASSERT_EQ(tessera_rt_device_report(device, TESSERA_RT_RACES, text,
+                                     sizeof(text), &needed, &error),
+            TESSERA_RT_OK);
+  EXPECT_THAT(text, HasSubstr("'device only'"));
+  EXPECT_THAT(text, HasSubstr("at device scope"));
+  EXPECT_EQ(needed, std::strlen(text) + 1);
+  // Cut, and only measured.
+  ASSERT_EQ(tessera_rt_device_report(device, TESSERA_RT_RACES, text, 5, nullptr,
+                                     &error),
+            TESSERA_RT_OK);
+  EXPECT_EQ(std::strlen(text), 4u);
+  ASSERT_EQ(tessera_rt_device_report(device, TESSERA_RT_HANG_DUMP, nullptr, 0,
+                                     &needed, &error),
+            TESSERA_RT_OK);
+  EXPECT_GT(needed, 1u);
+  expectRefused(tessera_rt_device_report(device, tessera_rt_report(9), text, 5,
+                                         nullptr, &error),
+                TESSERA_RT_INVALID_ARGUMENT, "report 9");
+  expectRefused(tessera_rt_device_report(device, TESSERA_RT_FAULTS, nullptr, 5,
+                                         nullptr, &error),
+                TESSERA_RT_INVALID_ARGUMENT, "null pointer");
+  expectRefused(tessera_rt_device_report(nullptr, TESSERA_RT_FAULTS, text, 5,
+                                         nullptr, &error),
+                TESSERA_RT_FAILED_PRECONDITION, "device");
+  expectRefused(tessera_rt_device_detect_races(nullptr, &error),
+                TESSERA_RT_FAILED_PRECONDITION, "device");
+  // What was made before a reset can only be dropped.
+  ASSERT_EQ(tessera_rt_device_reset(device, &error), TESSERA_RT_OK);
+  expectRefused(tessera_rt_queue_fill(queue, {a, 0, 64}, 7, nullptr, &error),
+                TESSERA_RT_FAILED_PRECONDITION, "reset");
+  tessera_rt_semaphore_release(s);
+  tessera_rt_buffer_release(a);
+}
+
 TEST_F(RuntimeC, StructsOfOtherVersions) {
   tessera_rt_queue_options options{};
   tessera_rt_queue *made = nullptr;

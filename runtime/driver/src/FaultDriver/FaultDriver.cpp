@@ -29,7 +29,7 @@ std::string_view faultKindName(FaultKind kind) {
 }
 
 FaultDriver::FaultDriver(std::unique_ptr<Driver> driver, FaultPlan plan)
-    : below(std::move(driver)), plan(plan), random(plan.seed),
+    : ForwardingDriver(std::move(driver)), plan(plan), random(plan.seed),
       cycleTime(std::llround(1e6 / below->architecture().clockGhz)) {}
 FaultDriver::~FaultDriver() = default;
 
@@ -225,13 +225,6 @@ void FaultDriver::restore(const Torn &part) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-const Architecture &FaultDriver::architecture() const {
-  return below->architecture();
-}
-std::span<std::byte> FaultDriver::hostMemory() { return below->hostMemory(); }
-uint64_t FaultDriver::memorySize(PhysicalSpace space) const {
-  return below->memorySize(space);
-}
 Status FaultDriver::readMemory(PhysicalSpace space, uint64_t address,
                                std::span<std::byte> data) {
   std::lock_guard lock(mutex);

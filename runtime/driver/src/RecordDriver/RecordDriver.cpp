@@ -20,7 +20,7 @@ namespace tessera::driver {
 
 RecordDriver::RecordDriver(std::unique_ptr<Driver> driver,
                            RecordOptions options)
-    : below(std::move(driver)), options(options) {
+    : ForwardingDriver(std::move(driver)), options(options) {
   record.architecture = below->architecture().name;
   record.isaHash = below->architecture().isaHash();
   record.timingHash = below->architecture().timingHash();
@@ -106,14 +106,6 @@ uint64_t RecordDriver::deviceWrites() {
           hash = hashBytes(std::span(image).subspan(at, n), hash);
         });
   return hash;
-}
-
-const Architecture &RecordDriver::architecture() const {
-  return below->architecture();
-}
-std::span<std::byte> RecordDriver::hostMemory() { return below->hostMemory(); }
-uint64_t RecordDriver::memorySize(PhysicalSpace space) const {
-  return below->memorySize(space);
 }
 
 Status RecordDriver::readMemory(PhysicalSpace space, uint64_t address,

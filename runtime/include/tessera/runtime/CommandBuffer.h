@@ -36,10 +36,14 @@ struct Binding {
 /// An operand of a recorded packet.
 using Operand = std::variant<BufferRange, Binding>;
 
+/// What kernels do with memory: packets do not tell. For the race detector.
+enum class Use : uint8_t { Unknown, Read, Write, ReadWrite };
+
 /// What a binding needs.
 struct BindingRequirement {
   std::string name;
-  uint64_t bytes = 0; ///< Least size of the buffer.
+  uint64_t bytes = 0;     ///< Least size of the buffer.
+  Use use = Use::Unknown; ///< What the kernels do with these bytes.
 };
 
 /// A kernel in device memory (Executable::kernel()).
@@ -80,6 +84,10 @@ public:
                 std::span<const Patch> patches);
   /// Checks each binding at execution; by default only its number is known.
   Status require(std::vector<BindingRequirement> bindings);
+  /// Kernels of the command buffer touch these bytes at every execution; kept
+  /// alive. InvalidArgument for a range outside its buffer or one of another
+  /// address space.
+  Status uses(const BufferRange &range, Use use);
   /// Keeps `owner` alive as long as the command buffer.
   void keepAlive(std::shared_ptr<const void> owner);
   /// Name of packet `index` in fault reports.

@@ -60,12 +60,30 @@ enum class WhenFull : uint8_t {
   Fail, ///< ResourceExhausted, and nothing changes.
 };
 
+/// Who may rely on what an operation wrote once its signals are seen
+/// (docs/memory-model.md).
+enum class Scope : uint8_t {
+  Device, ///< Operations of the device that wait for them, not the host.
+  System, ///< The host, too.
+};
+
+/// Bytes that kernels of an operation touch.
+struct MemoryUse {
+  BufferRange range;
+  Use use = Use::ReadWrite;
+};
+
 struct SubmitOptions {
   // Initialisers let callers name only the fields that they mean.
   std::vector<TimelinePoint> wait{}, signal{};
   bool barrier = false; ///< Start when all earlier work of the queue completed.
   WhenFull whenFull = WhenFull::Wait;
   std::string label{}; ///< Empty: the operation's name.
+  /// Of the signals. On this device every completion releases to all: the race
+  /// detector tells what relies on more than was asked for.
+  Scope release = Scope::System;
+  /// Beyond what the packet says; kept alive until the operation is complete.
+  std::vector<MemoryUse> uses{};
 };
 
 /// Slots of a queue whose packets are written later, by any thread. The device

@@ -19,10 +19,9 @@
 #define TESSERA_DRIVER_FAULTDRIVER_H
 
 #include "tessera/Support/Random.h"
-#include "tessera/driver/Driver.h"
+#include "tessera/driver/ForwardingDriver.h"
 #include <array>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -71,7 +70,7 @@ struct InjectedFault {
   std::string what; ///< Where it hit, e.g. "queue 2, doorbell 17".
 };
 
-class FaultDriver final : public Driver {
+class FaultDriver final : public ForwardingDriver {
 public:
   explicit FaultDriver(std::unique_ptr<Driver> inner, FaultPlan plan = {});
   ~FaultDriver() override;
@@ -85,15 +84,11 @@ public:
 
   std::vector<InjectedFault> log() const;
   uint64_t count(FaultKind kind) const;
-  Driver &inner() { return *below; }
 
-  const Architecture &architecture() const override;
-  std::span<std::byte> hostMemory() override;
   Status readMemory(isa::PhysicalSpace space, uint64_t address,
                     std::span<std::byte> data) override;
   Status writeMemory(isa::PhysicalSpace space, uint64_t address,
                      std::span<const std::byte> data) override;
-  uint64_t memorySize(isa::PhysicalSpace space) const override;
   Status mmioWrite(uint64_t offset, uint64_t value) override;
   Result<uint64_t> mmioRead(uint64_t offset) override;
   Time now() const override;
@@ -145,7 +140,6 @@ private:
   void deliver(Time until);
   void filterInterrupts();
 
-  std::unique_ptr<Driver> below;
   FaultPlan plan;
   Random random;
   Time cycleTime;

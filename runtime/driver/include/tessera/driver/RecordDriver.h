@@ -16,9 +16,9 @@
 #ifndef TESSERA_DRIVER_RECORDDRIVER_H
 #define TESSERA_DRIVER_RECORDDRIVER_H
 
+#include "tessera/driver/ForwardingDriver.h"
 #include "tessera/driver/Recording.h"
 #include <map>
-#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -29,7 +29,7 @@ struct RecordOptions {
   bool threadsTakeTurns = false;
 };
 
-class RecordDriver final : public Driver {
+class RecordDriver final : public ForwardingDriver {
 public:
   explicit RecordDriver(std::unique_ptr<Driver> inner,
                         RecordOptions options = {});
@@ -39,15 +39,11 @@ public:
   Recording recording() const;
   /// The latest operation; a default one if there is none.
   RecordedOperation lastOperation() const;
-  Driver &inner() { return *below; }
 
-  const Architecture &architecture() const override;
-  std::span<std::byte> hostMemory() override;
   Status readMemory(isa::PhysicalSpace space, uint64_t address,
                     std::span<std::byte> data) override;
   Status writeMemory(isa::PhysicalSpace space, uint64_t address,
                      std::span<const std::byte> data) override;
-  uint64_t memorySize(isa::PhysicalSpace space) const override;
   Status mmioWrite(uint64_t offset, uint64_t value) override;
   Result<uint64_t> mmioRead(uint64_t offset) override;
   Time now() const override;
@@ -73,7 +69,6 @@ private:
   }
   Status checkRing(uint64_t offset, uint64_t value);
 
-  std::unique_ptr<Driver> below;
   RecordOptions options;
   mutable std::mutex mutex;
   std::optional<std::thread::id> caller;
