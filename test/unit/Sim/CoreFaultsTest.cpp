@@ -215,6 +215,91 @@ TEST(CoreFaults, OperandsOutOfBounds) {
             (Record{FaultCause::AccOutOfBounds, 0, 2, 16380}));
 }
 
+// What a page's entry says, for every instruction that moves to or from memory.
+TEST(CoreFaults, Pages) {
+  constexpr unsigned page = 20;
+  constexpr uint64_t at = uint64_t(page) << 21;
+  using Edit = std::function<void(isa::PageEntry &)>;
+  auto entry = [&](const Edit &edit) {
+    return [=](Machine &m) {
+      isa::PageEntry e;
+      e.valid = e.leaf = e.read = e.write = true;
+      e.address = at;
+      edit(e);
+      m.write<uint64_t>(0x3000 + 8 * page, {e.encode()});
+    };
+  };
+  const Edit absent = [](isa::PageEntry &e) { e.valid = false; },
+             unreadable = [](isa::PageEntry &e) { e.read = false; },
+             readOnly = [](isa::PageEntry &e) { e.write = false; },
+             poisoned = [](isa::PageEntry &e) { e.poison = true; },
+             beyond = [](isa::PageEntry &e) { e.address = 1ull << 32; },
+             foreign = [](isa::PageEntry &e) { e.device = 1; };
+
+  auto operands = [&](Kernel &k, bool loads) {
+    k.td(loads ? 0 : 1, spm(4));
+    k.td(loads ? 1 : 0, global(4, at));
+    k.td(2, tensor(Space::Spm, NumericFormat::I32, {4}, 4096));
+    k.add(Opcode::FILL, {{isa::fill::dst, 2}, {isa::fill::value, 3}}, {},
+          {{0, 1}});
+    k.wait(Queue::Seq, {{0, 1}});
+    k.li(3, 1 << 16 | 1 << 24);
+  };
+  constexpr uint64_t pc = 6;
+  Kernel load = with([&](Kernel &k) {
+    operands(k, true);
+    k.load(0, 1);
+  });
+  Kernel gather = with([&](Kernel &k) {
+    operands(k, true);
+    k.add(Opcode::LOADGATHER, {{isa::load_gather::dst, 0},
+                               {isa::load_gather::src, 1},
+                               {isa::load_gather::index, 2}});
+  });
+  Kernel multicast = with([&](Kernel &k) {
+    operands(k, true);
+    k.add(Opcode::LOADMULTICAST, {{isa::load_multicast::dst, 0},
+                                  {isa::load_multicast::src, 1},
+                                  {isa::load_multicast::ra, 3},
+                                  {isa::load_multicast::sem, 4},
+                                  {isa::load_multicast::count, 1}});
+  });
+  Kernel store = with([&](Kernel &k) {
+    operands(k, false);
+    k.store(0, 1);
+  });
+  Kernel scatter = with([&](Kernel &k) {
+    operands(k, false);
+    k.add(Opcode::STORESCATTER, {{isa::store_scatter::dst, 0},
+                                 {isa::store_scatter::src, 1},
+                                 {isa::store_scatter::index, 2}});
+  });
+  // Row 3 of a table of single elements.
+  constexpr uint64_t row = at + 12;
+  struct Case {
+    const Kernel *kernel;
+    uint64_t address;
+    bool reads;
+  };
+  for (const Case &c : {Case{&load, at, true}, Case{&gather, row, true},
+                        Case{&multicast, at, true}, Case{&store, at, false},
+                        Case{&scatter, row, false}}) {
+    auto expected = [&](FaultCause cause) {
+      return Record{cause, 0, pc, c.address};
+    };
+    EXPECT_EQ(faultOf(*c.kernel, entry(absent)),
+              expected(FaultCause::PageFault));
+    EXPECT_EQ(faultOf(*c.kernel, entry(c.reads ? unreadable : readOnly)),
+              expected(FaultCause::ProtectionFault));
+    EXPECT_EQ(faultOf(*c.kernel, entry(poisoned)),
+              expected(FaultCause::PoisonedPage));
+    EXPECT_EQ(faultOf(*c.kernel, entry(beyond)),
+              expected(FaultCause::BusError));
+    EXPECT_EQ(faultOf(*c.kernel, entry(foreign)),
+              expected(FaultCause::BusError));
+  }
+}
+
 TEST(CoreFaults, SemaphoreCounts) {
   // 65 · 1,000 + 536 is one too many; the engine's signal is at fault.
   EXPECT_EQ(faultOf(with([](Kernel &k) {
