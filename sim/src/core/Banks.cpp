@@ -7,6 +7,7 @@
 
 #include "core/Banks.h"
 #include <algorithm>
+#include <bit>
 
 namespace tessera::sim {
 
@@ -16,61 +17,93 @@ namespace tessera::sim {
 
 BankAccess::BankAccess(const SpmConfig &spm)
     : banks(std::max(1u, spm.banks)), width(std::max(1u, spm.bankWidth)),
-      maskWords((banks + 63) / 64) {}
+      maskWords((banks + 63) / 64) {
+  if (std::has_single_bit(width))
+    wordShift = uint32_t(std::countr_zero(width));
+  if (std::has_single_bit(banks))
+    banksMask = banks - 1;
+}
 
 void BankAccess::clear() {
   ranges.clear();
+  ascending = true;
   levels = 0;
 }
 
 void BankAccess::add(uint64_t low, uint64_t high) {
-  if (low < high)
-    ranges.emplace_back(low / width, (high - 1) / width);
+  if (low >= high)
+    return;
+  Range range{wordOf(low), wordOf(high - 1)};
+  if (!ranges.empty()) {
+    // Most come in order; a word that several runs share is read once.
+    Range &back = ranges.back();
+    if (range.first >= back.first && range.first <= back.last + 1) {
+      back.last = std::max(back.last, range.last);
+      return;
+    }
+    ascending &= range.first > back.last;
+  }
+  ranges.push_back(range);
 }
 
 unsigned BankAccess::cycles() {
   masks.clear();
   levels = 0;
-  auto mark = [&](uint64_t word) {
-    auto bank = uint32_t(word % banks);
-    unsigned level = 0;
-    for (;; ++level) {
-      if (level == levels) {
-        masks.resize(masks.size() + maskWords);
-        ++levels;
-      }
-      uint64_t &bits = masks[level * maskWords + bank / 64];
-      if (!(bits >> (bank % 64) & 1)) {
-        bits |= uint64_t(1) << (bank % 64);
-        return;
-      }
-    }
-  };
-  if (ranges.size() == 1) {
-    for (uint64_t w = ranges[0].first; w <= ranges[0].second; ++w)
-      mark(w);
-    return levels;
+  if (!ascending) {
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Range &a, const Range &b) { return a.first < b.first; });
+    size_t merged = 0;
+    for (size_t i = 1; i < ranges.size(); ++i)
+      if (ranges[i].first <= ranges[merged].last)
+        ranges[merged].last = std::max(ranges[merged].last, ranges[i].last);
+      else
+        ranges[++merged] = ranges[i];
+    ranges.resize(merged + 1);
+    ascending = true;
   }
-  // A word that several runs share is read once.
-  words.clear();
-  for (auto [first, last] : ranges)
-    for (uint64_t w = first; w <= last; ++w)
-      words.push_back(w);
-  std::sort(words.begin(), words.end());
-  words.erase(std::unique(words.begin(), words.end()), words.end());
-  for (uint64_t w : words)
-    mark(w);
+  for (const Range &range : ranges)
+    mark(range);
   return levels;
+}
+
+/// Every word goes into the first cycle in which its bank is free: a bank is
+/// needed in as many of the first cycles as it has words.
+void BankAccess::mark(const Range &range) {
+  for (uint64_t word = range.first; word <= range.last;) {
+    uint32_t bank = bankOf(word);
+    uint32_t bit = bank % 64;
+    uint64_t count = std::min<uint64_t>(std::min(64 - bit, banks - bank),
+                                        range.last - word + 1);
+    uint64_t bits = (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1)
+                    << bit;
+    markIn(bank / 64, bits);
+    word += count;
+  }
+}
+
+void BankAccess::markIn(size_t maskWord, uint64_t bits) {
+  for (unsigned level = 0; bits != 0; ++level) {
+    if (level == levels) {
+      masks.resize(masks.size() + maskWords);
+      ++levels;
+    }
+    uint64_t &mask = masks[level * maskWords + maskWord];
+    uint64_t again = mask & bits;
+    mask |= bits;
+    bits = again;
+  }
 }
 
 bool BankAccess::overlaps(unsigned n, const BankAccess &other,
                           unsigned m) const {
   if (n >= levels || m >= other.levels)
     return false;
+  const uint64_t *mine = masks.data() + n * maskWords;
+  const uint64_t *theirs = other.masks.data() + m * maskWords;
+  uint64_t both = 0;
   for (size_t i = 0; i < maskWords; ++i)
-    if (masks[n * maskWords + i] & other.masks[m * maskWords + i])
-      return true;
-  return false;
+    both |= mine[i] & theirs[i];
+  return both != 0;
 }
 
 std::vector<uint64_t> BankAccess::banksOf(unsigned n) const {
@@ -96,48 +129,60 @@ void AccessPattern::setEnds() {
   outerEnd = innerEnd = 1;
   for (unsigned d = 0; d < td.rank; ++d)
     (d < outer ? outerEnd : innerEnd) *= td.extents[d];
+  setRuns();
 }
 
-/// The inner dimensions alone.
-static isa::Descriptor innerOf(const isa::Descriptor &td, unsigned outer) {
+void AccessPattern::setRuns() {
   isa::Descriptor inner = td;
   for (unsigned d = 0; d < outer; ++d)
     inner.extents[d] = 1;
-  return inner;
+  innerRuns = Runs(inner);
 }
 
 static int64_t outerOffset(const isa::Descriptor &td, unsigned outer,
                            uint64_t index) {
+  if (outer == 0)
+    return 0;
   uint64_t offset = 0;
-  for (unsigned d = outer; d-- > 0;) {
+  for (unsigned d = outer - 1; d != 0; --d) {
     offset += uint64_t(td.strides[d]) * (index % td.extents[d]);
     index /= td.extents[d];
   }
-  return int64_t(offset);
+  return int64_t(offset + uint64_t(td.strides[0]) * index);
 }
 
 void AccessPattern::access(uint64_t i, BankAccess &result) const {
   result.clear();
-  Runs runs(innerOf(td, outer));
+  const Runs &runs = innerRuns;
   uint64_t bits = bitWidth(td.format);
   uint64_t from = innerFirst + i * innerStep,
            to = std::min(from + innerCount, innerEnd);
   uint64_t row = outerFirst + i * outerStep,
            lastRow = std::min(row + outerCount, outerEnd);
+  if (from >= to)
+    return;
+  const uint64_t firstRun = from / runs.runElements,
+                 firstWithin = from - firstRun * runs.runElements;
+  // An element that repeats is the same word again.
+  const uint64_t repeats =
+      runs.runElements == 1 && runs.dims > 0 && runs.strides[runs.dims - 1] == 0
+          ? runs.extents[runs.dims - 1]
+          : 0;
   for (; row < lastRow; ++row) {
     int64_t base = outerOffset(td, outer, row);
-    for (uint64_t at = from; at < to;) {
-      uint64_t run = at / runs.runElements, within = at % runs.runElements;
+    uint64_t run = firstRun, within = firstWithin;
+    for (uint64_t at = from; at < to; within = 0) {
       uint64_t take = std::min(runs.runElements - within, to - at);
-      int64_t element = base + runs.offset(run) + int64_t(within);
+      int64_t offset =
+          runs.dims == 1 ? runs.strides[0] * int64_t(run) : runs.offset(run);
+      int64_t element = base + offset + int64_t(within);
       uint64_t low = td.base * 8 + uint64_t(element) * bits;
       result.add(low / 8, (low + take * bits + 7) / 8);
       at += take;
-      // An element that repeats is the same word again.
-      if (runs.runElements == 1 && runs.dims > 0 &&
-          runs.strides[runs.dims - 1] == 0) {
-        uint64_t times = runs.extents[runs.dims - 1];
-        at = std::min(to, (at + times - 1) / times * times);
+      ++run;
+      if (repeats != 0) {
+        at = std::min(to, (at + repeats - 1) / repeats * repeats);
+        run = at;
       }
     }
   }
@@ -146,7 +191,7 @@ void AccessPattern::access(uint64_t i, BankAccess &result) const {
 bool AccessPattern::isSimple(const SpmConfig &spm) const {
   if (!inScratchpad())
     return true;
-  Runs runs(innerOf(td, outer));
+  const Runs &runs = innerRuns;
   // Every access lies within one run if the runs are of whole accesses.
   bool oneRun = runs.count == 1 ||
                 (runs.runElements % innerCount == 0 &&

@@ -24,6 +24,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,11 +49,26 @@ public:
   size_t setWords() const { return maskWords; }
 
 private:
+  struct Range {
+    uint64_t first = 0, last = 0; ///< Words, inclusive.
+  };
+  void mark(const Range &range);
+  void markIn(size_t maskWord, uint64_t bits);
+
+  uint64_t wordOf(uint64_t byte) const {
+    return wordShift ? byte >> *wordShift : byte / width;
+  }
+  uint32_t bankOf(uint64_t word) const {
+    return uint32_t(banksMask ? word & *banksMask : word % banks);
+  }
+
   const uint32_t banks, width;
+  /// Of powers of two, which most are: divisions are slow.
+  std::optional<uint32_t> wordShift, banksMask;
   const size_t maskWords;
-  std::vector<std::pair<uint64_t, uint64_t>> ranges; ///< Words, inclusive.
+  std::vector<Range> ranges;
+  bool ascending = true;       ///< The ranges, and they do not touch.
   std::vector<uint64_t> masks; ///< maskWords for each cycle.
-  std::vector<uint64_t> words; ///< Scratch space.
   unsigned levels = 0;
 };
 
@@ -66,8 +82,9 @@ struct AccessPattern {
   uint8_t outer = 0;
   uint64_t outerFirst = 0, outerStep = 0, outerCount = 1, outerEnd = 1;
   uint64_t innerFirst = 0, innerStep = 0, innerCount = 1, innerEnd = 1;
+  Runs innerRuns; ///< The inner dimensions alone.
 
-  /// Sets outerEnd and innerEnd to the tensor's, from td and outer.
+  /// Sets outerEnd, innerEnd and innerRuns to the tensor's, from td and outer.
   void setEnds();
   void access(uint64_t i, BankAccess &result) const;
   /// True if every access is one run of bytes that takes one cycle.
@@ -77,10 +94,16 @@ struct AccessPattern {
   template <typename A> void serialize(A &ar) {
     fields(ar, td, outer, outerFirst, outerStep, outerCount, outerEnd,
            innerFirst, innerStep, innerCount, innerEnd);
-    if constexpr (A::loading)
+    if constexpr (A::loading) {
       if (outer > isa::maxRank || td.rank > isa::maxRank || outer > td.rank)
         ar.fail();
+      else
+        setRuns();
+    }
   }
+
+private:
+  void setRuns();
 };
 
 /// Who makes accesses. Those of one instruction of the vector engine do not

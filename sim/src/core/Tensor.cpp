@@ -31,12 +31,15 @@ Runs::Runs(const isa::Descriptor &td) {
 }
 
 int64_t Runs::offset(uint64_t index) const {
+  if (dims == 0)
+    return 0;
   uint64_t offset = 0;
-  for (unsigned d = dims; d-- > 0;) {
+  for (unsigned d = dims - 1; d != 0; --d) {
     offset += uint64_t(strides[d]) * (index % extents[d]);
     index /= extents[d];
   }
-  return int64_t(offset);
+  // No more runs than `count`: what is left is the slowest dimension's.
+  return int64_t(offset + uint64_t(strides[0]) * index);
 }
 
 static uint64_t elementBits(const isa::Descriptor &td) {

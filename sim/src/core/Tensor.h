@@ -41,6 +41,7 @@ inline constexpr uint64_t maxOperandElements = uint64_t(1) << 26;
 /// A tensor as runs of adjacent elements: the dimensions that are adjacent in
 /// memory are merged, innermost first.
 struct Runs {
+  Runs() = default; ///< One element.
   explicit Runs(const isa::Descriptor &td);
 
   uint64_t runElements = 1, count = 1;

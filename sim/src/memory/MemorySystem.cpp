@@ -32,15 +32,12 @@ MemorySystem::MemorySystem(const Architecture &arch, const Clock &clock,
       atomBytes(std::max<uint64_t>(1, arch.dram.atomBytes())),
       burstBytes(std::max(1u, arch.dma.burstBytes)),
       atomShift(unsigned(std::countr_zero(atomBytes))),
-      mapping(mappingOf(arch)), channelBytes(mapping.channelBytes()), llc(arch),
+      mapping(mappingOf(arch)), channelBytes(mapping.channelBytes()),
+      ports(arch.dram.channels, Port(arch.dram)),
+      atomMap(arch.dram, mapping, ports.front().channel), llc(arch),
       llcNext(arch.dram.channels), slices(arch), link(arch.host),
       held(noc.state().topology().endpoints()),
-      perAccount(arch.cores.count + 1) {
-  ports.reserve(arch.dram.channels);
-  for (uint32_t i = 0; i != arch.dram.channels; ++i)
-    ports.emplace_back(arch.dram);
-  places.emplace(mapping, atomBytes, ports.front().channel);
-}
+      perAccount(arch.cores.count + 1) {}
 
 //===----------------------------------------------------------------------===//
 // Requests and answers
@@ -290,19 +287,23 @@ void MemorySystem::offer(uint32_t channel, Cycle now) {
     const MemoryRequest &r = piece.request;
     uint64_t first = r.address >> atomShift;
     uint32_t atoms = atomsOf(r);
-    for (; piece.offered != atoms; ++piece.offered) {
-      AtomPlaces::Place at = (*places)(first + piece.offered);
-      dram::Access access{r.write, at.bank, at.row, at.column, index};
-      if (!port.channel.offer(access, now, completions)) {
-        if (port.first >= 64) { // keeps the list as short as what waits
-          port.waiting.erase(port.waiting.begin(),
-                             port.waiting.begin() + long(port.first));
-          port.first = 0;
-        }
-        return;
+    while (piece.offered != atoms) {
+      dram::Access run =
+          atomMap.run(channel, first + piece.offered, atoms - piece.offered);
+      run.write = r.write;
+      run.token = index;
+      uint32_t taken = port.channel.offer(run, now, completions);
+      if (r.write && taken != 0)
+        completions.push_back({index, now, taken});
+      piece.offered += taken;
+      if (taken == run.atoms)
+        continue;
+      if (port.first >= 64) { // keeps the list as short as what waits
+        port.waiting.erase(port.waiting.begin(),
+                           port.waiting.begin() + long(port.first));
+        port.first = 0;
       }
-      if (r.write)
-        completions.push_back({index, now});
+      return;
     }
     if (piece.releases)
       release(noc.memoryNode(channel), events.now());
@@ -324,6 +325,13 @@ void MemorySystem::goThrough(uint32_t channel, Cycle last) {
     if (port.channel.nextStep() <= now)
       port.channel.step(now, completions);
     port.open = now + 1;
+    if (everyClock)
+      continue;
+    Cycle open = port.channel.runColumns(last, completions, [&](Cycle clock) {
+      if (port.first != port.waiting.size())
+        offer(channel, clock);
+    });
+    port.open = std::max(port.open, open);
   }
 }
 
@@ -341,15 +349,16 @@ void MemorySystem::step(uint32_t channel) {
 
 void MemorySystem::finishAtoms() {
   for (const dram::Completion &completion : completions)
-    atomDone(completion.token, completion.clock);
+    atomsDone(completion.token, completion.clock, completion.atoms);
 }
 
-void MemorySystem::atomDone(uint64_t index, Cycle at) {
-  if (index >= pieces.size() || pieces[index].atoms == 0)
+void MemorySystem::atomsDone(uint64_t index, Cycle at, uint32_t atoms) {
+  if (index >= pieces.size() || pieces[index].atoms < atoms)
     return;
   Piece &piece = pieces[index];
   piece.done = std::max(piece.done, at);
-  if (--piece.atoms != 0)
+  piece.atoms -= atoms;
+  if (piece.atoms != 0)
     return;
   if (piece.kind == Piece::Kind::Message) {
     Time ready = dramClock.at(piece.done);
@@ -438,7 +447,7 @@ void MemorySystem::lineFilled(uint64_t line, uint32_t channel, Cycle at) {
     return true;
   });
   for (uint32_t piece : woken)
-    atomDone(piece, at);
+    atomsDone(piece, at, 1);
 }
 
 void MemorySystem::handle(const Event &event) {

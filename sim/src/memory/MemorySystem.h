@@ -23,11 +23,10 @@
 #define TESSERA_SIM_MEMORY_MEMORYSYSTEM_H
 
 #include "kernel/EventQueue.h"
-#include "memory/AtomPlaces.h"
 #include "memory/HostLink.h"
 #include "memory/Llc.h"
 #include "memory/SharedSlices.h"
-#include "memory/dram/Channel.h"
+#include "memory/dram/AtomMap.h"
 #include "noc/Noc.h"
 #include "tessera/Arch/Architecture.h"
 #include "tessera/ISA/Mmio.h"
@@ -208,7 +207,7 @@ private:
   /// Sees to it that the channel is gone through before anybody can tell.
   void schedule(uint32_t channel);
   void step(uint32_t channel);
-  void atomDone(uint64_t piece, Cycle clock);
+  void atomsDone(uint64_t piece, Cycle clock, uint32_t atoms);
   /// Sends the answer, which is ready at `time`, from the memory's endpoint.
   void answer(uint32_t piece, uint32_t endpoint, Time time);
   void pieceDone(uint64_t whole);
@@ -235,7 +234,7 @@ private:
   DramMapping mapping;
   uint64_t channelBytes; ///< Consecutive addresses on one channel.
   std::vector<Port> ports;
-  std::optional<AtomPlaces> places; ///< Once there are channels.
+  dram::AtomMap atomMap;
   Llc llc;
   std::vector<Cycle> llcNext; ///< Core cycle of a slice's next look-up.
   std::vector<LineWait> lineWaits;

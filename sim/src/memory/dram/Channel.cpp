@@ -45,7 +45,8 @@ Channel::Channel(const DramConfig &dram)
       drainHigh(dram.drainHigh * dram.writeQueue),
       drainLow(dram.drainLow * dram.writeQueue),
       queue(atLeastOne(dram.readQueue), atLeastOne(dram.writeQueue),
-            atLeastOne(dram.pseudoChannels) * ranksPerPseudo * banksPerRank),
+            atLeastOne(dram.pseudoChannels) * ranksPerPseudo * banksPerRank,
+            banksPerGroup),
       banks(size_t(atLeastOne(dram.pseudoChannels)) * ranksPerPseudo *
             banksPerRank),
       groups(banks.size() / banksPerGroup), ranks(banks.size() / banksPerRank),
@@ -67,23 +68,22 @@ Cycle Channel::columnTime(uint32_t bank, bool write) const {
       rankOf(bank).column[write]);
 }
 
-void Channel::consider(EntryIndex entry, Cycle time, Cycle now,
-                       EntryIndex &best) {
-  if (time > now)
-    wakeAt(time);
-  else if (best == noEntry || queue[entry].sequence < queue[best].sequence)
-    best = entry;
-}
-
 EntryIndex Channel::readyActive(Cycle now) {
-  EntryIndex best = noEntry;
-  if (queue.active() == 0)
-    return best;
+  Candidate best;
+  activeBound = never;
+  if (!queue.anyActive())
+    return noEntry;
   queue.withActive().forEach([&](uint32_t bank) {
-    EntryIndex entry = queue.active(bank);
-    consider(entry, columnTime(bank, queue[entry].access.write), now, best);
+    EntryIndex index = queue.active(bank);
+    const Entry &entry = queue[index];
+    Cycle time = columnTime(bank, entry.access.write);
+    activeBound = std::min(activeBound, time);
+    if (time > now)
+      wakeAt(time);
+    else if (entry.sequence < best.order)
+      best = {entry.sequence, index};
   });
-  return best;
+  return best.entry;
 }
 
 /// Takes the bits of the banks of the lowest one's group out of `bits`.
@@ -103,43 +103,121 @@ uint64_t Channel::nextGroup(uint64_t &bits, uint32_t &group,
 // Where a rank or a group is not ready its banks need not be looked at: waking
 // early is no harm, as a clock in which nothing can be issued changes nothing.
 
-EntryIndex Channel::readyColumn(Cycle now, EntryIndex best) {
+/// By group: a bank's own time does not matter once its row is open.
+Channel::Candidate Channel::readyColumn(Cycle now) {
   const bool write = writeMode;
+  if (now < rowsOpening[write] || dueCount != 0)
+    return readyColumnByBank(now);
+  return readyColumnByGroup(now, wake);
+}
+
+Channel::Candidate Channel::readyColumnByGroup(Cycle now,
+                                               Cycle &wakeTime) const {
+  const bool write = writeMode;
+  const uint64_t *orders = queue.groupOrder(write).data();
+  const Group *group = groups.data();
+  uint64_t order = RequestQueue::never;
+  size_t oldest = 0;
+  Cycle earliest = wakeTime;
+  for (const Rank &rank : ranks) {
+    Cycle rankTime = rank.column[write];
+    if (rankTime > now) {
+      // Waking early is no harm.
+      earliest = std::min(earliest, rankTime);
+      group += groupsPerRank;
+      orders += groupsPerRank;
+      continue;
+    }
+    for (uint32_t i = 0; i != groupsPerRank; ++i, ++group, ++orders) {
+      uint64_t mine = *orders;
+      Cycle time = group->column[write];
+      if (mine == RequestQueue::never)
+        continue;
+      if (time > now) {
+        earliest = std::min(earliest, time);
+      } else if (mine < order) {
+        order = mine;
+        oldest = size_t(group - groups.data());
+      }
+    }
+  }
+  wakeTime = earliest;
+  if (order == RequestQueue::never)
+    return {};
+  auto bank = uint32_t(oldest) * banksPerGroup;
+  while (queue.hitOrder(bank, write) != order)
+    ++bank;
+  return {order, queue.hit(bank, write)};
+}
+
+Channel::Candidate Channel::readyColumnByBank(Cycle now) {
+  const bool write = writeMode;
+  uint64_t order = RequestQueue::never;
+  uint32_t oldest = 0;
+  Cycle earliest = wake;
   for (uint32_t first = 0; first < banks.size(); first += banksPerWord) {
     uint64_t bits = queue.withHit(write).bits(first, banksPerWord);
     if (bits == 0)
       continue;
     Cycle rankTime = rankOf(first).column[write];
     if (rankTime > now) {
-      wakeAt(rankTime);
+      earliest = std::min(earliest, rankTime);
       continue;
     }
     while (bits) {
       uint32_t group = 0;
       uint64_t part = nextGroup(bits, group, first);
-      if (groups[group].column[write] > now) {
-        wakeAt(groups[group].column[write]);
+      Cycle groupTime = groups[group].column[write];
+      if (groupTime > now) {
+        earliest = std::min(earliest, groupTime);
         continue;
       }
       for (; part; part &= part - 1) {
         uint32_t bank = first + uint32_t(std::countr_zero(part));
-        if (!dueBanks[bank])
-          consider(queue.hit(bank, write), banks[bank].column[write], now,
-                   best);
+        if (dueBanks[bank])
+          continue;
+        Cycle time = banks[bank].column[write];
+        uint64_t mine = queue.hitOrder(bank, write);
+        bool ready = time <= now;
+        earliest = std::min(earliest, ready ? never : time);
+        bool older = ready && mine < order;
+        order = older ? mine : order;
+        oldest = older ? bank : oldest;
       }
     }
   }
+  wake = earliest;
+  if (order == RequestQueue::never)
+    return {};
+  return {order, queue.hit(oldest, write)};
+}
+
+Channel::Candidate Channel::readyRow(Cycle now, Candidate best) {
+  rowBound = never;
+  if (queue.withOther(writeMode).empty())
+    return best;
+  bool ready = false; // Though perhaps not the oldest, or not allowed.
+  best = oldestRow(now, best, ready);
+  wakeAt(rowBound);
+  if (ready)
+    rowBound = now;
   return best;
 }
 
-EntryIndex Channel::readyRow(Cycle now, EntryIndex best) {
+Channel::Candidate Channel::oldestRow(Cycle now, Candidate best, bool &ready) {
   const bool write = writeMode;
+  auto later = [&](Cycle time) { rowBound = std::min(rowBound, time); };
+  auto consider = [&](uint32_t bank) {
+    uint64_t order = queue.otherOrder(bank, write);
+    if (order < best.order)
+      best = {order, queue.other(bank, write)};
+  };
   for (uint32_t first = 0; first < banks.size(); first += banksPerWord) {
     uint64_t others = queue.withOther(write).bits(first, banksPerWord);
     if (others == 0)
       continue;
     if (rowBusFree > now) {
-      wakeAt(rowBusFree);
+      later(rowBusFree);
       return best;
     }
     uint64_t open = queue.withOpenRow().bits(first, banksPerWord);
@@ -150,14 +228,15 @@ EntryIndex Channel::readyRow(Cycle now, EntryIndex best) {
       uint32_t bank = first + uint32_t(std::countr_zero(conflicts));
       Cycle time = banks[bank].precharge;
       if (time > now) {
-        wakeAt(time);
+        later(time);
         continue;
       }
-      EntryIndex entry = queue.other(bank, write);
-      EntryIndex hit = queue.hit(bank, write);
-      if (!dueBanks[bank] && !(t.protectsHits && hit != noEntry &&
-                               queue[hit].arrival <= queue[entry].arrival))
-        consider(entry, time, now, best);
+      ready = true;
+      uint64_t order = queue.otherOrder(bank, write);
+      if (order >= best.order || dueBanks[bank])
+        continue;
+      if (!t.protectsHits || !protectsRow(bank))
+        best = {order, queue.other(bank, write)};
     }
     uint64_t closed = others & ~open;
     if (closed == 0)
@@ -165,9 +244,9 @@ EntryIndex Channel::readyRow(Cycle now, EntryIndex best) {
     const Rank &rank = rankOf(first);
     // Distances count from an activate's last slot.
     Cycle before = t.activateSlots - 1;
-    Cycle ready = std::max(rank.activate, rank.window[rank.oldest]);
-    if (ready > now + before) {
-      wakeAt(ready - before);
+    Cycle rankTime = std::max(rank.activate, rank.window[rank.oldest]);
+    if (rankTime > now + before) {
+      later(rankTime - before);
       continue;
     }
     while (closed) {
@@ -175,19 +254,35 @@ EntryIndex Channel::readyRow(Cycle now, EntryIndex best) {
       uint64_t part = nextGroup(closed, group, first);
       Cycle time = groups[group].activate;
       if (time > now + before) {
-        wakeAt(time - before);
+        later(time - before);
         continue;
       }
       for (; part; part &= part - 1) {
         uint32_t bank = first + uint32_t(std::countr_zero(part));
-        if (!dueBanks[bank])
-          consider(queue.other(bank, write),
-                   std::max(now + before, banks[bank].activate) - before, now,
-                   best);
+        if (dueBanks[bank])
+          continue;
+        if (banks[bank].activate > now + before) {
+          later(banks[bank].activate - before);
+        } else {
+          ready = true;
+          consider(bank);
+        }
       }
     }
   }
   return best;
+}
+
+/// Whether an entry that hits the bank's row came no later than the one that
+/// wants another row.
+bool Channel::protectsRow(uint32_t bank) const {
+  const bool write = writeMode;
+  uint64_t hit = queue.hitOrder(bank, write);
+  if (hit == RequestQueue::never)
+    return false;
+  return hit < queue.otherOrder(bank, write) ||
+         queue[queue.hit(bank, write)].arrival ==
+             queue[queue.other(bank, write)].arrival;
 }
 
 void Channel::chooseMode() {
@@ -210,7 +305,7 @@ bool Channel::issueOnSharedBus(Cycle now, std::vector<Completion> &done) {
     if (!refreshQueue.empty())
       return false;
     chooseMode();
-    entry = readyRow(now, readyColumn(now, noEntry));
+    entry = readyRow(now, readyColumn(now)).entry;
   }
   if (entry == noEntry)
     return false;
@@ -222,11 +317,11 @@ bool Channel::issueColumn(Cycle now, std::vector<Completion> &done) {
   EntryIndex entry = readyActive(now);
   if (entry == noEntry && refreshQueue.empty()) {
     chooseMode();
-    entry = readyColumn(now, noEntry);
+    entry = readyColumn(now).entry;
   }
   if (entry == noEntry)
     return false;
-  issueFor(entry, now, done);
+  issueHit(entry, now, done);
   return true;
 }
 
@@ -238,13 +333,19 @@ bool Channel::issueRow(Cycle now, std::vector<Completion> &done) {
       return false;
   }
   chooseMode();
-  if (queue.withOther(writeMode).empty())
-    return false;
-  EntryIndex entry = readyRow(now, noEntry);
+  EntryIndex entry = readyRow(now, {}).entry;
   if (entry == noEntry)
     return false;
   issueFor(entry, now, done);
   return true;
+}
+
+void Channel::issueHit(EntryIndex index, Cycle now,
+                       std::vector<Completion> &done) {
+  Entry &entry = queue[index];
+  count.rowHits += !entry.counted;
+  entry.counted = true;
+  column(index, now, done);
 }
 
 void Channel::issueFor(EntryIndex index, Cycle now,
@@ -254,22 +355,25 @@ void Channel::issueFor(EntryIndex index, Cycle now,
   bool opensRow = !banks[bank].open;
   bool isColumn = !opensRow && (queue.active(bank) == index ||
                                 queue.hit(bank, entry.access.write) == index);
+  if (isColumn)
+    return issueHit(index, now, done);
   if (!entry.counted) {
     entry.counted = true;
-    ++(isColumn   ? count.rowHits
-       : opensRow ? count.rowMisses
-                  : count.rowConflicts);
+    ++(opensRow ? count.rowMisses : count.rowConflicts);
   }
-  if (isColumn)
-    return column(index, now, done);
   if (!opensRow)
     return precharge(bank, now);
+  const uint32_t row = entry.access.row;
+  const bool write = entry.access.write;
   queue.activate(index);
-  activate(bank, entry.access.row, now);
+  activate(bank, row, now);
+  Cycle &opening = rowsOpening[!write];
+  opening = std::max(opening, banks[bank].column[!write]);
 }
 
 void Channel::step(Cycle now, std::vector<Completion> &done) {
   wake = never;
+  rowBound = activeBound = 0;
   if (nextRefresh <= now)
     startRefreshes(now);
   bool issued;
@@ -280,31 +384,92 @@ void Channel::step(Cycle now, std::vector<Completion> &done) {
     issued = issueOnSharedBus(now, done);
   }
   next = issued ? now + 1 : std::min(wake, nextRefresh);
+  noteOnlyColumns(now);
   assert((next != never || queue.empty()) && "requests wait for nothing");
+}
+
+/// After a step: columns do not make the times earlier that hold rows and their
+/// first columns back.
+void Channel::noteOnlyColumns(Cycle now) {
+  Cycle bound = std::min(nextRefresh, std::min(rowBound, activeBound));
+  bool simple = ranksPerPseudo == 1 && !closedPage && dueCount == 0 &&
+                refreshQueue.empty() && now >= rowsOpening[writeMode];
+  onlyColumns = simple ? bound : 0;
+}
+
+/// As step() does it when nothing but columns can go; false if it turns out
+/// that something else can.
+bool Channel::stepColumn(Cycle now, std::vector<Completion> &done) {
+  bool mode = writeMode;
+  chooseMode();
+  if (writeMode != mode) {
+    onlyColumns = 0;
+    return false;
+  }
+  Cycle earliest = onlyColumns;
+  EntryIndex entry = readyColumnByGroup(now, earliest).entry;
+  next = earliest;
+  if (entry == noEntry)
+    return true;
+  issueHit(entry, now, done);
+  next = now + 1;
+  if (!t.rowBus)
+    return true;
+  // The row bus may serve the other direction in this very clock.
+  chooseMode();
+  if (writeMode != mode) {
+    onlyColumns = 0;
+    issueRow(now, done);
+  }
+  return true;
 }
 
 void Channel::advance(Cycle now, std::vector<Completion> &done) {
   while (next < now) {
     skipRefreshes(now);
     if (next < now)
+      runColumns(now - 1, done, [](Cycle) {});
+    if (next < now)
       step(next, done);
   }
 }
 
-bool Channel::offer(const Access &access, Cycle now,
-                    std::vector<Completion> &done) {
+uint32_t Channel::offer(const Access &access, Cycle now,
+                        std::vector<Completion> &done) {
   assert(access.bank < banks.size() && "an unknown bank");
-  if (!access.write && queue.size(true) != 0 && queue.holdsWrite(access)) {
+  auto push = [&](Access part, uint32_t skipped, uint32_t atoms) {
+    part.column += skipped;
+    part.atoms = std::min(atoms, queue.room(access.write));
+    if (part.atoms == 0)
+      return 0u;
+    countOccupancy(now);
+    bool newRow = queue.push(part, now);
+    if (newRow && access.write == writeMode)
+      onlyColumns = 0;
+    next = std::min(next, now);
+    return part.atoms;
+  };
+  if (access.write || queue.size(true) == 0)
+    return push(access, 0, access.atoms);
+  // Atom by atom: a waiting write may have the data of some.
+  uint32_t taken = 0, run = 0; // Taken in all; of these, before this run.
+  Access atom = access;
+  for (uint32_t i = 0; i != access.atoms; ++i) {
+    atom.column = access.column + i;
+    if (!queue.holdsWrite(atom))
+      continue;
+    if (i != run) {
+      taken += push(access, run, i - run);
+      if (taken != i)
+        return taken;
+    }
     done.push_back({access.token, now + 1});
     ++count.readsFromWriteQueue;
-    return true;
+    taken = run = i + 1;
   }
-  if (queue.full(access.write))
-    return false;
-  countOccupancy(now);
-  queue.push(access, now);
-  next = std::min(next, now);
-  return true;
+  if (run != access.atoms)
+    taken += push(access, run, access.atoms - run);
+  return taken;
 }
 
 //===----------------------------------------------------------------------===//
@@ -354,9 +519,8 @@ void Channel::column(EntryIndex index, Cycle now,
   count.dataClocks += t.burst;
   count.waitClocks += now - queue[index].arrival;
   countOccupancy(now);
-  queue.retire(index);
-  if (!write)
-    done.push_back({access.token, now + t.readLatency});
+  if (uint32_t atoms = queue.retire(index); atoms != 0 && !write)
+    done.push_back({access.token, now + t.readLatency, atoms});
 
   // Closed page: the last hit precharges, by itself, as early as it may.
   if (closedPage && queue.hit(bank, false) == noEntry &&

@@ -26,10 +26,12 @@
 
 namespace tessera::sim::dram {
 
-/// A read's data is complete at the end of `clock` - 1, that is at `clock`.
+/// A read's data is complete at the end of `clock` - 1, that is at `clock`; of
+/// several atoms together: the last one's.
 struct Completion {
   uint64_t token = 0;
   Cycle clock = 0;
+  uint32_t atoms = 1;
 };
 
 enum class CommandKind : uint8_t {
@@ -94,15 +96,33 @@ public:
 
   /// Takes all steps before `now`.
   void advance(Cycle now, std::vector<Completion> &done);
-  /// Offers an atom in clock `now`, up to which the channel has advanced.
-  /// False: its queue is full. An accepted write is in good hands; a read's
-  /// completion comes with a later step, or here if a waiting write has its
-  /// data.
-  bool offer(const Access &access, Cycle now, std::vector<Completion> &done);
+  /// Offers atoms, one after the other, in clock `now`, up to which the channel
+  /// has advanced; how many it takes until its queue is full. Accepted writes
+  /// are in good hands; completions of reads, which say together of how many
+  /// atoms they are, come with a later step, or here if a waiting write has
+  /// their data. Commands and their clocks are those of atoms offered singly.
+  uint32_t offer(const Access &access, Cycle now,
+                 std::vector<Completion> &done);
   /// Issues what can be issued in clock `now`, which is at least nextStep().
   void step(Cycle now, std::vector<Completion> &done);
   /// The next clock in which step() can do something.
   Cycle nextStep() const { return next; }
+  /// Takes steps up to and including `last` as long as it is known that only
+  /// column commands of open rows can go: a short loop. `refill(clock)` may
+  /// offer in each clock before its step. The first clock not gone through, or
+  /// 0.
+  template <typename Refill>
+  Cycle runColumns(Cycle last, std::vector<Completion> &done, Refill refill) {
+    Cycle open = 0;
+    while (next <= last && next < onlyColumns) {
+      Cycle now = next;
+      refill(now);
+      if (now >= onlyColumns || !stepColumn(now, done))
+        break;
+      open = now + 1;
+    }
+    return open;
+  }
   /// Nothing waits: until the next offer only refreshes happen, which advance()
   /// makes up for.
   bool idle() const { return queue.empty(); }
@@ -119,11 +139,13 @@ public:
 
   template <typename A> void serialize(A &ar) {
     fields(ar, queue, banks, groups, ranks, lastDirection, refreshQueue,
-           dueBanks, dueCount, nextRefresh, next, rowBusFree, columnBusFree,
-           countedTo, writeMode, count);
-    if constexpr (A::loading)
+           dueBanks, dueCount, rowsOpening, nextRefresh, next, rowBusFree,
+           columnBusFree, countedTo, writeMode, count);
+    if constexpr (A::loading) {
+      onlyColumns = 0;
       if (!consistent())
         ar.fail();
+    }
   }
 
 private:
@@ -168,18 +190,28 @@ private:
   // When a command may start (its first slot).
   Cycle columnTime(uint32_t bank, bool write) const;
 
-  /// Takes `entry` if it can start now and is older than `best`; notes when it
-  /// could start otherwise.
-  void consider(EntryIndex entry, Cycle time, Cycle now, EntryIndex &best);
+  /// The oldest entry found so far that can start now.
+  struct Candidate {
+    uint64_t order = RequestQueue::never;
+    EntryIndex entry = noEntry;
+  };
   uint64_t nextGroup(uint64_t &bits, uint32_t &group, uint32_t first) const;
   EntryIndex readyActive(Cycle now);
-  EntryIndex readyColumn(Cycle now, EntryIndex best);
-  EntryIndex readyRow(Cycle now, EntryIndex best);
+  Candidate readyColumn(Cycle now);
+  Candidate readyColumnByBank(Cycle now);
+  Candidate readyColumnByGroup(Cycle now, Cycle &earliest) const;
+  Candidate readyRow(Cycle now, Candidate best);
+  Candidate oldestRow(Cycle now, Candidate best, bool &ready);
+  bool protectsRow(uint32_t bank) const;
   void chooseMode();
+
+  bool stepColumn(Cycle now, std::vector<Completion> &done);
+  void noteOnlyColumns(Cycle now);
 
   bool issueOnSharedBus(Cycle now, std::vector<Completion> &done);
   bool issueColumn(Cycle now, std::vector<Completion> &done);
   bool issueRow(Cycle now, std::vector<Completion> &done);
+  void issueHit(EntryIndex entry, Cycle now, std::vector<Completion> &done);
   void issueFor(EntryIndex entry, Cycle now, std::vector<Completion> &done);
 
   void column(EntryIndex entry, Cycle now, std::vector<Completion> &done);
@@ -222,12 +254,21 @@ private:
   std::vector<uint32_t> refreshQueue; ///< Ranks that wait for their refresh.
   std::vector<uint8_t> dueBanks;      ///< Banks that wait for theirs.
   uint32_t dueCount = 0;
+  /// By direction: until then a bank may have opened its row for the other
+  /// direction only.
+  std::array<Cycle, 2> rowsOpening{};
   Cycle nextRefresh = never, next = never;
   Cycle rowBusFree = 0, columnBusFree = 0;
   Cycle countedTo = 0; ///< Clock up to which occupancy is counted.
   bool writeMode = false;
   ChannelCounters count;
   Cycle wake = never; ///< Within a step.
+  /// Within a step: when a row's command, or the column for which a row was
+  /// opened, could go at the earliest; 0 if that was not looked at.
+  Cycle rowBound = 0, activeBound = 0;
+  /// Before this clock only columns of open rows can go; what would change that
+  /// sets it to 0. No state: with 0 everything is looked at.
+  Cycle onlyColumns = 0;
   std::vector<Command> *log = nullptr;
 };
 

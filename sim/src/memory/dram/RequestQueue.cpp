@@ -6,18 +6,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "memory/dram/RequestQueue.h"
+#include <algorithm>
 #include <cassert>
 
 namespace tessera::sim::dram {
 
 RequestQueue::RequestQueue(uint32_t readEntries, uint32_t writeEntries,
-                           uint32_t bankCount)
+                           uint32_t bankCount, uint32_t banksPerGroup)
     : limits{readEntries, writeEntries},
       // Every bank can hold one more whose row is being opened.
       pool(size_t(readEntries) + writeEntries + bankCount), banks(bankCount),
       activeBanks(bankCount), openBanks(bankCount),
       hitBanks{BankSet(bankCount), BankSet(bankCount)},
-      otherBanks{BankSet(bankCount), BankSet(bankCount)} {
+      otherBanks{BankSet(bankCount), BankSet(bankCount)},
+      banksPerGroup(banksPerGroup) {
+  for (std::vector<uint64_t> &order : groupOrders)
+    order.assign(bankCount / banksPerGroup, never);
+  for (auto *orders : {&hitOrders, &otherOrders})
+    for (std::vector<uint64_t> &order : *orders)
+      order.assign(bankCount, never);
   free.reserve(pool.size());
   for (size_t i = pool.size(); i-- != 0;)
     free.push_back(EntryIndex(i));
@@ -30,40 +37,66 @@ EntryIndex RequestQueue::find(const Bank &bank, EntryIndex from,
   return from;
 }
 
-void RequestQueue::noteSets(uint32_t bank, bool write) {
-  const List &list = banks[bank].lists[write];
-  hitBanks[write].put(bank, list.hit != noEntry);
-  otherBanks[write].put(bank, list.other != noEntry);
+void RequestQueue::noteHit(uint32_t bank, bool write) {
+  const Bank &b = banks[bank];
+  EntryIndex hit = b.lists[write].hit;
+  bool behindActive =
+      b.active != noEntry && pool[b.active].access.write == write;
+  uint64_t order = hit == noEntry || behindActive ? never : pool[hit].sequence;
+  uint64_t &mine = hitOrders[write][bank];
+  uint64_t before = mine;
+  if (order == before)
+    return;
+  mine = order;
+  if (order == never || before == never)
+    hitBanks[write].put(bank, order != never);
+  uint32_t group = bank / banksPerGroup;
+  uint64_t &least = groupOrders[write][group];
+  if (order < least) {
+    least = order;
+  } else if (before == least) {
+    least = never;
+    const uint64_t *orders = hitOrders[write].data() + group * banksPerGroup;
+    for (uint32_t i = 0; i != banksPerGroup; ++i)
+      least = std::min(least, orders[i]);
+  }
 }
 
-void RequestQueue::push(const Access &access, Cycle arrival) {
-  assert(!full(access.write) && "no room");
-  EntryIndex index = free.back();
-  free.pop_back();
-  ++counts[access.write];
+void RequestQueue::noteOther(uint32_t bank, bool write) {
+  EntryIndex other = banks[bank].lists[write].other;
+  uint64_t order = other == noEntry ? never : pool[other].sequence;
+  uint64_t &mine = otherOrders[write][bank];
+  if (order == mine)
+    return;
+  mine = order;
+  otherBanks[write].put(bank, order != never);
+}
+
+bool RequestQueue::push(const Access &access, Cycle arrival) {
+  assert(access.atoms != 0 && access.atoms <= room(access.write) && "no room");
+  EntryIndex index = allocate();
+  counts[access.write] += access.atoms;
   Bank &bank = banks[access.bank];
   List &list = bank.lists[access.write];
   Entry &entry = pool[index];
-  entry.access = access;
-  entry.arrival = arrival;
-  entry.sequence = nextSequence++;
-  entry.counted = false;
-  entry.previous = list.tail;
-  entry.next = noEntry;
+  entry = {access,       access.atoms, false,  arrival,
+           nextSequence, list.tail,    noEntry};
+  nextSequence += access.atoms;
   (list.tail == noEntry ? list.head : pool[list.tail].next) = index;
   list.tail = index;
-  bool hit = hits(bank, entry);
-  EntryIndex &first = hit ? list.hit : list.other;
+  EntryIndex &first = hits(bank, entry) ? list.hit : list.other;
   if (first != noEntry)
-    return;
+    return false; // behind another one
   first = index;
-  (hit ? hitBanks : otherBanks)[access.write].put(access.bank, true);
+  note(access.bank, access.write);
+  return list.other == index;
 }
 
 bool RequestQueue::holdsWrite(const Access &access) const {
   const Bank &bank = banks[access.bank];
   auto same = [&](const Access &other) {
-    return other.row == access.row && other.column == access.column;
+    return other.row == access.row && access.column >= other.column &&
+           access.column - other.column < other.atoms;
   };
   for (EntryIndex i = bank.lists[true].head; i != noEntry; i = pool[i].next)
     if (same(pool[i].access))
@@ -77,7 +110,7 @@ void RequestQueue::sort(uint32_t bank) {
     List &list = banks[bank].lists[write];
     list.hit = find(banks[bank], list.head, true);
     list.other = find(banks[bank], list.head, false);
-    noteSets(bank, write);
+    note(bank, write);
   }
 }
 
@@ -100,69 +133,101 @@ void RequestQueue::unlink(EntryIndex index) {
   bool write = entry.access.write;
   Bank &bank = banks[number];
   List &list = bank.lists[write];
-  if (list.hit == index) {
+  if (list.hit == index)
     list.hit = find(bank, entry.next, true);
-    hitBanks[write].put(number, list.hit != noEntry);
-  }
-  if (list.other == index) {
+  if (list.other == index)
     list.other = find(bank, entry.next, false);
-    otherBanks[write].put(number, list.other != noEntry);
-  }
   (entry.previous == noEntry ? list.head : pool[entry.previous].next) =
       entry.next;
   (entry.next == noEntry ? list.tail : pool[entry.next].previous) =
       entry.previous;
-  --counts[write];
+  note(number, write);
+}
+
+void RequestQueue::dropFirst(EntryIndex index) {
+  Entry &entry = pool[index];
+  --counts[entry.access.write];
+  if (--entry.access.atoms == 0)
+    return unlink(index);
+  ++entry.access.column;
+  ++entry.sequence;
+  entry.counted = false;
+  note(entry.access.bank, entry.access.write);
 }
 
 void RequestQueue::activate(EntryIndex index) {
   uint32_t bank = pool[index].access.bank;
   assert(banks[bank].active == noEntry && "a row is opened for one entry");
-  unlink(index);
-  banks[bank].active = index;
+  EntryIndex first = index;
+  if (pool[index].access.atoms == 1) {
+    dropFirst(index);
+    pool[index].access.atoms = 1;
+  } else {
+    first = allocate();
+    pool[first] = pool[index];
+    pool[first].access.atoms = pool[first].atoms = 1;
+    --pool[index].atoms;
+    dropFirst(index);
+  }
+  banks[bank].active = first;
   activeBanks.put(bank, true);
   ++activeCount;
+  note(bank, pool[first].access.write);
 }
 
-void RequestQueue::retire(EntryIndex index) {
+uint32_t RequestQueue::retire(EntryIndex index) {
   uint32_t bank = pool[index].access.bank;
   if (banks[bank].active == index) {
     banks[bank].active = noEntry;
     activeBanks.put(bank, false);
     --activeCount;
+    note(bank, pool[index].access.write);
   } else {
-    unlink(index);
+    dropFirst(index);
+    if (pool[index].access.atoms != 0)
+      return 0;
   }
   free.push_back(index);
+  return pool[index].atoms;
 }
 
 bool RequestQueue::consistent() const {
   size_t entries = size_t(limits[0]) + limits[1] + activeBanks.capacity();
-  if (pool.size() != entries || free.size() > entries ||
-      banks.size() != activeBanks.capacity() || counts[0] > limits[0] ||
-      counts[1] > limits[1] || activeCount > banks.size() ||
-      free.size() + counts[0] + counts[1] + activeCount != entries)
+  if (pool.size() != entries || banks.size() != activeBanks.capacity() ||
+      counts[0] > limits[0] || counts[1] > limits[1] ||
+      activeCount > banks.size() || free.size() > entries)
     return false;
   auto known = [&](EntryIndex i) { return i == noEntry || i < entries; };
   // Every entry is free, active or in exactly one list, in place.
   std::vector<uint8_t> seen(entries);
-  auto once = [&](EntryIndex i) { return i < entries && !seen[i]++; };
+  size_t found = 0;
+  auto once = [&](EntryIndex i) {
+    ++found;
+    return i < entries && !seen[i]++;
+  };
   for (EntryIndex i : free)
     if (!once(i))
       return false;
+  std::array<uint64_t, 2> atoms{};
+  uint32_t active = 0;
   for (uint32_t b = 0; b != banks.size(); ++b) {
     const Bank &bank = banks[b];
     if (bank.active != noEntry &&
-        (!once(bank.active) || pool[bank.active].access.bank != b))
+        (!once(bank.active) || pool[bank.active].access.bank != b ||
+         pool[bank.active].access.atoms != 1))
       return false;
+    active += bank.active != noEntry;
     for (bool write : {false, true}) {
       const List &list = bank.lists[write];
       EntryIndex last = noEntry;
       for (EntryIndex i = list.head; i != noEntry; i = pool[i].next) {
         if (!once(i) || pool[i].access.bank != b ||
             pool[i].access.write != write || pool[i].previous != last ||
-            !known(pool[i].next))
+            !known(pool[i].next) || pool[i].access.atoms == 0 ||
+            pool[i].access.atoms > limits[write] ||
+            pool[i].atoms < pool[i].access.atoms)
           return false;
+        atoms[write] += pool[i].access.atoms;
         last = i;
       }
       if (list.tail != last || list.hit != find(bank, list.head, true) ||
@@ -170,15 +235,16 @@ bool RequestQueue::consistent() const {
         return false;
     }
   }
-  return true;
+  return found == entries && active == activeCount && atoms[0] == counts[0] &&
+         atoms[1] == counts[1];
 }
 
-void RequestQueue::restoreSets() {
+void RequestQueue::restoreNotes() {
   for (uint32_t bank = 0; bank != banks.size(); ++bank) {
     activeBanks.put(bank, banks[bank].active != noEntry);
     openBanks.put(bank, banks[bank].open);
-    noteSets(bank, false);
-    noteSets(bank, true);
+    note(bank, false);
+    note(bank, true);
   }
 }
 

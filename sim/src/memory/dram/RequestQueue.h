@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The read and the write queue of a channel, one atom an entry. Entries sit in
-// a fixed pool; each bank has a list of its reads and one of its writes in
-// order of arrival, and knows of each the oldest entry that hits the open row
-// and the oldest that does not: all that first-ready scheduling asks.
+// The read and the write queue of a channel. An entry is a run of atoms of one
+// row that came together; it takes as many places as it has atoms, and is
+// served atom by atom as if each were an entry of its own. Entries sit in a
+// fixed pool; each bank has a list of its reads and one of its writes in order
+// of arrival, and knows of each the oldest entry that hits the open row and the
+// oldest that does not: all that first-ready scheduling asks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,63 +25,68 @@
 
 namespace tessera::sim::dram {
 
-/// One atom to read or write.
+/// Atoms to read or write: one, or neighbours in a row.
 struct Access {
   bool write = false;
   uint32_t bank = 0; ///< Of the channel (ChannelGeometry).
   uint32_t row = 0;
-  uint32_t column = 0; ///< In atoms.
+  uint32_t column = 0; ///< In atoms; of the first one.
   uint64_t token = 0;  ///< The requester's; comes back with the completion.
+  uint32_t atoms = 1;
   template <typename A> void serialize(A &ar) {
-    fields(ar, write, bank, row, column, token);
+    fields(ar, write, bank, row, column, token, atoms);
   }
 };
 
 using EntryIndex = uint32_t;
 inline constexpr EntryIndex noEntry = ~0u;
 
-struct alignas(64) Entry {
-  Access access;
+struct Entry {
+  Access access;        ///< What is left of it.
+  uint32_t atoms = 1;   ///< That it came with, and that its completion is of.
+  bool counted = false; ///< The first atom, as row hit, miss or conflict.
   Cycle arrival = 0;
-  uint64_t sequence = 0; ///< Order of arrival.
-  bool counted = false;  ///< As row hit, miss or conflict.
+  uint64_t sequence = 0; ///< Order of arrival of its first atom.
   EntryIndex previous = noEntry, next = noEntry;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, access, arrival, sequence, counted, previous, next);
+    fields(ar, access, atoms, counted, arrival, sequence, previous, next);
   }
 };
 
 class RequestQueue {
 public:
-  RequestQueue(uint32_t readEntries, uint32_t writeEntries, uint32_t banks);
+  RequestQueue(uint32_t readEntries, uint32_t writeEntries, uint32_t banks,
+               uint32_t banksPerGroup);
 
-  bool full(bool write) const { return counts[write] >= limits[write]; }
+  uint32_t room(bool write) const { return limits[write] - counts[write]; }
+  /// Atoms.
   uint32_t size(bool write) const { return counts[write]; }
   uint32_t limit(bool write) const { return limits[write]; }
-  /// All that wait for their column command.
+  /// All atoms that wait for their column command.
   uint32_t waiting() const { return counts[0] + counts[1] + activeCount; }
   bool empty() const { return waiting() == 0; }
-  /// Those whose row is being opened for them.
-  uint32_t active() const { return activeCount; }
+  bool anyActive() const { return activeCount != 0; }
 
   Entry &operator[](EntryIndex index) { return pool[index]; }
   const Entry &operator[](EntryIndex index) const { return pool[index]; }
 
-  /// The queue must have room.
-  void push(const Access &access, Cycle arrival);
-  /// Whether a write of the same atom waits.
+  /// The queue must have room. True if it is now the oldest of its bank and
+  /// direction that wants another row than the open one.
+  bool push(const Access &access, Cycle arrival);
+  /// Whether a write of the same atom (the access's first) waits.
   bool holdsWrite(const Access &access) const;
 
   /// The bank's row changed: sorts its entries into hits and others.
   void rowOpened(uint32_t bank, uint32_t row);
   void rowClosed(uint32_t bank);
 
-  /// The entry whose row is being opened leaves its queue, so that its place
-  /// is free, but stays with its bank until its column command.
+  /// The entry's first atom, whose row is being opened, leaves its queue, so
+  /// that its place is free, but stays with its bank until its column command.
   void activate(EntryIndex index);
-  /// The entry's column command was issued.
-  void retire(EntryIndex index);
+  /// The column command of the entry's first atom was issued. Atoms that are
+  /// complete with that: all that the entry came with, or none yet.
+  uint32_t retire(EntryIndex index);
 
   /// The bank's entry whose row was opened for it, or noEntry.
   EntryIndex active(uint32_t bank) const { return banks[bank].active; }
@@ -92,10 +99,25 @@ public:
     return banks[bank].lists[write].other;
   }
 
+  /// Order of arrival of hit() and other(), or `never`; that of a hit is
+  /// `never` too while an active entry of the same direction is before it.
+  static constexpr uint64_t never = ~uint64_t(0);
+  uint64_t hitOrder(uint32_t bank, bool write) const {
+    return hitOrders[write][bank];
+  }
+  /// The least hitOrder() of each group's banks.
+  const std::vector<uint64_t> &groupOrder(bool write) const {
+    return groupOrders[write];
+  }
+  uint64_t otherOrder(uint32_t bank, bool write) const {
+    return otherOrders[write][bank];
+  }
+
   bool isOpen(uint32_t bank) const { return banks[bank].open; }
   size_t bankCount() const { return banks.size(); }
 
-  /// Banks with an active entry; with a hit; with another entry.
+  /// Banks with an active entry; with a hit that hitOrder() tells of; with
+  /// another entry.
   const BankSet &withActive() const { return activeBanks; }
   const BankSet &withOpenRow() const { return openBanks; }
   const BankSet &withHit(bool write) const { return hitBanks[write]; }
@@ -105,7 +127,7 @@ public:
     fields(ar, pool, free, banks, counts, activeCount, nextSequence);
     if constexpr (A::loading) {
       if (consistent())
-        restoreSets();
+        restoreNotes();
       else
         ar.fail();
     }
@@ -118,7 +140,7 @@ private:
       fields(ar, head, tail, hit, other);
     }
   };
-  struct alignas(64) Bank {
+  struct Bank {
     bool open = false;
     uint32_t row = 0;
     EntryIndex active = noEntry;
@@ -133,10 +155,21 @@ private:
   }
   EntryIndex find(const Bank &bank, EntryIndex from, bool hit) const;
   void sort(uint32_t bank);
-  void noteSets(uint32_t bank, bool write);
+  void note(uint32_t bank, bool write) {
+    noteHit(bank, write);
+    noteOther(bank, write);
+  }
+  void noteHit(uint32_t bank, bool write);
+  void noteOther(uint32_t bank, bool write);
+  EntryIndex allocate() {
+    EntryIndex index = free.back();
+    free.pop_back();
+    return index;
+  }
   void unlink(EntryIndex index);
+  void dropFirst(EntryIndex index);
   bool consistent() const;
-  void restoreSets();
+  void restoreNotes();
 
   std::array<uint32_t, 2> limits, counts{};
   uint32_t activeCount = 0;
@@ -146,6 +179,9 @@ private:
   std::vector<Bank> banks;
   BankSet activeBanks, openBanks;
   std::array<BankSet, 2> hitBanks, otherBanks;
+  /// By direction and bank or group; made from the lists, like the sets.
+  std::array<std::vector<uint64_t>, 2> hitOrders, otherOrders, groupOrders;
+  const uint32_t banksPerGroup;
 };
 
 } // namespace tessera::sim::dram
