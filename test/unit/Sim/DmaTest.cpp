@@ -88,6 +88,42 @@ std::pair<FaultCause, uint64_t> faultOf(Kernel k) {
 
 } // namespace
 
+// A message leaves the core's queue of 4 places a cycle. The load begins in
+// cycle 0, the store in 1: with a message of each the queue holds one more
+// after every cycle, 3 after the third. From cycle 4 on every place that comes
+// free is the load engine's, whose 48 bursts are issued in 47: the store waits
+// for 44 cycles, the load for none.
+TEST(DmaNetwork, LoadsTakeThePlacesBeforeStores) {
+  Architecture arch = tinyArchitecture();
+  arch.noc.clockGhz = 1;
+  arch.noc.buffers = 4;
+  arch.dram.writeQueue = arch.dram.readQueue = 4096;
+  uint64_t alone = 0;
+  for (bool stores : {false, true}) {
+    Machine m(arch);
+    Body k;
+    k.td(0, tensor(Space::Spm, F32, {768}, 0));
+    k.td(1, tensor(Space::Global, F32, {768}, data));
+    k.td(2, tensor(Space::Global, F32, {256}, data + 3072));
+    k.td(3, tensor(Space::Spm, F32, {256}, 8192));
+    k.rest();
+    uint32_t pc = k.here();
+    k.load(0, 1);
+    if (stores)
+      k.store(2, 3);
+    k.halt();
+    DispatchRecord r = m.run(k);
+    auto waited = [&](Engine e) {
+      return r.engines[size_t(e)][StallCause::BackPressure];
+    };
+    EXPECT_EQ(waited(Engine::Load), 0u);
+    EXPECT_EQ(waited(Engine::Store), stores ? 44u : 0u);
+    if (stores)
+      EXPECT_EQ(length(m, pc), alone);
+    alone = length(m, pc);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//
