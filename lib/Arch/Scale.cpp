@@ -7,6 +7,7 @@
 
 #include "tessera/Arch/Scale.h"
 #include "Schema.h"
+#include "tessera/Arch/DramMapping.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -127,7 +128,15 @@ Result<Architecture> tessera::scaleArchitecture(const Architecture &arch,
     std::string error = change(result, *found, factor, Change::Multiply);
     if (!error.empty())
       return wrong(error);
+    if (factor != 1 && result == arch)
+      return wrong("is 0, which no factor changes");
   }
+  // Addresses are spread over the new counts as they were over the old ones.
+  if (key.starts_with("dram.") &&
+      arch.dram.mapping ==
+          DramMapping::defaultFor(arch.dram, arch.dma.burstBytes))
+    result.dram.mapping =
+        DramMapping::defaultFor(result.dram, result.dma.burstBytes);
   // The timings no longer are those of the set that they came from.
   if (key == "dram" || key.starts_with("dram."))
     result.dram.preset.clear();

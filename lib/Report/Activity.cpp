@@ -21,8 +21,8 @@ void Activity::add(const sim::Statistics &statistics) {
   }
   ActivitySample sample;
   sample.cycle = statistics.cycles;
-  sample.dramBytesRead = statistics.dramBytesRead;
-  sample.dramBytesWritten = statistics.dramBytesWritten;
+  sample.dramBytesRead = statistics.busBytesRead;
+  sample.dramBytesWritten = statistics.busBytesWritten;
   sample.nocByteHops = statistics.nocByteHops;
   sample.channelBytes = statistics.channelBytes;
   for (const sim::CoreStatistics &core : statistics.cores) {

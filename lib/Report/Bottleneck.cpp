@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/Bottleneck.h"
+#include "Text.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -241,9 +242,14 @@ std::vector<std::string> report::explain(const RunReport &report) {
       report.dispatches.begin(), report.dispatches.end(),
       [&](const auto &a, const auto &b) { return lost(a) < lost(b); });
   if (worst != report.dispatches.end() && lost(*worst) > 0) {
-    sentences.push_back(fmt::format(
-        "{} loses most: {} cycles where its work needs {}, {}.", worst->name,
-        worst->cycles, floorOf(*worst), describe(judge(*worst))));
+    // Equal dispatches share a kernel, which has the name of the first one.
+    std::string name = worst->ops.empty()
+                           ? worst->name
+                           : fmt::format("{}", fmt::join(worst->ops, ", "));
+    sentences.push_back(
+        fmt::format("{} loses most: {} cycles where its work needs {}, {}.",
+                    nameText(name, 80), worst->cycles, floorOf(*worst),
+                    describe(judge(*worst))));
   }
   if (std::string_view group = scaleGroup(parts.front().limiter);
       !group.empty())

@@ -32,6 +32,9 @@ struct PartList {
 };
 } // namespace
 
+/// Figures of documents are below this (checked when they are read).
+static constexpr double largestFigure = 1e18;
+
 static std::string showWhole(double value) {
   return groupedText(uint64_t(value));
 }
@@ -69,14 +72,77 @@ static constexpr const char *pageNumbers[] = {
 };
 static constexpr const char *pageTexts[] = {"/arch", "/model", "/format",
                                             "/bound/limiter"};
-static constexpr const char *pageLists[] = {
-    "/dispatches",     "/nodes",          "/outputs",
-    "/explanation",    "/engines/matrix", "/engines/load",
-    "/engines/vector", "/engines/store",  "/engines/sequencer"};
+/// What the elements of a list are: texts, or objects with these fields.
+struct ListShape {
+  const char *path;
+  std::vector<const char *> numbers, texts, textLists, numberLists;
+};
+static const ListShape pageLists[] = {
+    {"/explanation", {}, {}, {}, {}},
+    {"/dispatches",
+     {"cycles", "bound_cycles", "memory_cycles", "matrix_utilization", "macs",
+      "vector_ops", "dram_bytes"},
+     {"name", "limiter"},
+     {"ops"},
+     {}},
+    {"/nodes",
+     {"cycles", "bound_cycles", "macs", "vector_ops"},
+     {"name", "kind"},
+     {"dispatches"},
+     {}},
+    {"/outputs", {"max_abs_err", "tolerance"}, {"name", "reason"}, {}, {}},
+    {"/memory/links",
+     {"messages", "flits", "bytes", "blocked_cycles"},
+     {"from", "to"},
+     {},
+     {}},
+    {"/memory/channels",
+     {"reads", "writes", "row_hits", "row_misses", "row_conflicts",
+      "turnarounds", "refreshes"},
+     {},
+     {},
+     {"bank_accesses"}},
+};
 
 static const Json *find(const Json &json, const char *path) {
   Json::json_pointer pointer(path);
   return json.contains(pointer) ? &json.at(pointer) : nullptr;
+}
+
+static bool isText(const Json &value) { return value.is_string(); }
+static bool isFigure(const Json &value) {
+  return value.is_number() && value.get<double>() >= 0 &&
+         value.get<double>() <= largestFigure;
+}
+
+/// What is wrong with an element of a list, or "".
+static std::string faultOf(const Json &item, const ListShape &shape) {
+  if (shape.numbers.empty() && shape.texts.empty())
+    return item.is_string() ? "" : "is no text";
+  if (!item.is_object())
+    return "is no object";
+  auto lacks = [&](const char *field, auto isRight) {
+    return !item.contains(field) || !isRight(item[field]);
+  };
+  auto listOf = [](auto isRight) {
+    return [isRight](const Json &value) {
+      return value.is_array() &&
+             std::all_of(value.begin(), value.end(), isRight);
+    };
+  };
+  for (const char *field : shape.numbers)
+    if (lacks(field, isFigure))
+      return fmt::format("lacks '{}', a number from 0 to 1e18", field);
+  for (const char *field : shape.texts)
+    if (lacks(field, isText))
+      return fmt::format("lacks '{}', a text", field);
+  for (const char *field : shape.textLists)
+    if (lacks(field, listOf(isText)))
+      return fmt::format("lacks '{}', a list of texts", field);
+  for (const char *field : shape.numberLists)
+    if (lacks(field, listOf(isFigure)))
+      return fmt::format("lacks '{}', a list of numbers", field);
+  return "";
 }
 
 Result<RunDocument> report::readRunDocument(std::string_view name,
@@ -87,7 +153,18 @@ Result<RunDocument> report::readRunDocument(std::string_view name,
                               "accepted",
                               name, what));
   };
-  Json json = Json::parse(text, nullptr, false);
+  // Deeper than any report, and no deeper than a page's writer can go.
+  constexpr int deepest = 32;
+  bool tooDeep = false;
+  Json json = Json::parse(
+      text,
+      [&](int depth, Json::parse_event_t, Json &) {
+        tooDeep |= depth > deepest;
+        return depth <= deepest;
+      },
+      false);
+  if (tooDeep)
+    return wrong("is nested too deeply");
   if (!json.is_object())
     return wrong("is no JSON object");
   const Json *schema = find(json, "/schema");
@@ -100,22 +177,49 @@ Result<RunDocument> report::readRunDocument(std::string_view name,
     const Json *value = find(json, path);
     return value && isRight(*value) ? value : nullptr;
   };
-  auto isNumber = [](const Json &value) { return value.is_number(); };
   for (const Figure &figure : figures) {
-    const Json *value = check(figure.path, isNumber);
-    if (!value || value->get<double>() < 0)
-      return wrong(fmt::format("'{}' is missing or no number", figure.path));
+    const Json *value = check(figure.path, isFigure);
+    if (!value)
+      return wrong(fmt::format("'{}' is missing or no number from 0 to 1e18",
+                               figure.path));
     document.figures.push_back(value->get<double>());
   }
   for (const char *path : pageNumbers)
-    if (!check(path, isNumber))
-      return wrong(fmt::format("'{}' is missing or no number", path));
+    if (!check(path, isFigure))
+      return wrong(
+          fmt::format("'{}' is missing or no number from 0 to 1e18", path));
   for (const char *path : pageTexts)
-    if (!check(path, [](const Json &value) { return value.is_string(); }))
+    if (!check(path, isText))
       return wrong(fmt::format("'{}' is missing or no text", path));
-  for (const char *path : pageLists)
-    if (!check(path, [](const Json &value) { return value.is_structured(); }))
+  for (const ListShape &list : pageLists) {
+    const Json *values = find(json, list.path);
+    if (!values)
+      continue; // Older reports lack some; those needed are asked for below.
+    if (!values->is_array())
+      return wrong(fmt::format("'{}' is no list", list.path));
+    for (const Json &item : *values)
+      if (std::string what = faultOf(item, list); !what.empty())
+        return wrong(fmt::format("an element of '{}' {}", list.path, what));
+  }
+  for (const char *path : {"/dispatches", "/nodes", "/outputs", "/explanation"})
+    if (!find(json, path))
       return wrong(fmt::format("'{}' is missing or no list", path));
+  for (const char *engine :
+       {"sequencer", "load", "store", "matrix", "vector"}) {
+    const Json *causes = find(json, fmt::format("/engines/{}", engine).c_str());
+    if (!causes || !causes->is_object() ||
+        !std::all_of(causes->begin(), causes->end(), isFigure))
+      return wrong(fmt::format("'/engines/{}' is missing or no table of "
+                               "numbers",
+                               engine));
+  }
+  if (json.contains("memory") &&
+      (!find(json, "/memory/links") || !find(json, "/memory/channels") ||
+       !check("/memory/atom_bytes", isFigure) ||
+       !check("/machine/network", isText) ||
+       !check("/machine/routers_per_row", isFigure) ||
+       !check("/machine/network_cycles_per_cycle", isFigure)))
+    return wrong("'/memory' is there without its links, channels and network");
 
   const PartList lists[] = {{"dispatches", "ops", &RunDocument::dispatches},
                             {"nodes", nullptr, &RunDocument::nodes}};
@@ -171,13 +275,13 @@ static std::string speedUp(double before, double after) {
   return before > 0 && after > 0 ? fmt::format("{:.2f}x", before / after) : "-";
 }
 
-/// The name of a file, without its folders and shortened from the front.
+/// The name of a file, without its folders.
 static std::string columnName(const RunDocument &run) {
-  std::string name = run.name.substr(run.name.find_last_of('/') + 1);
-  return name.size() > 24 ? "…" + name.substr(name.size() - 23) : name;
+  return nameText(run.name.substr(run.name.find_last_of('/') + 1), 24);
 }
 
-/// The same part of all runs, found by its name and how often that came before.
+/// The same part of all runs, found by its name; those of one name are added
+/// up.
 static std::string
 formatParts(std::string_view title, std::span<const RunDocument> runs,
             std::vector<RunDocument::Part> RunDocument::*parts) {
@@ -186,17 +290,14 @@ formatParts(std::string_view title, std::span<const RunDocument> runs,
     std::vector<double> cycles;
   };
   std::vector<Row> rows;
-  std::map<std::pair<std::string, size_t>, size_t> places;
-  for (size_t r = 0; r < runs.size(); ++r) {
-    std::map<std::string, size_t> seen;
+  std::map<std::string, size_t> places;
+  for (size_t r = 0; r < runs.size(); ++r)
     for (const RunDocument::Part &part : runs[r].*parts) {
-      auto [place, isNew] =
-          places.try_emplace({part.name, seen[part.name]++}, rows.size());
+      auto [place, isNew] = places.try_emplace(part.name, rows.size());
       if (isNew)
         rows.push_back({part.name, std::vector<double>(runs.size())});
       rows[place->second].cycles[r] += part.cycles;
     }
-  }
   Table table;
   std::vector<std::string> head = {std::string(title)};
   for (const RunDocument &run : runs) {
@@ -206,7 +307,7 @@ formatParts(std::string_view title, std::span<const RunDocument> runs,
   }
   table.row(std::move(head));
   for (const Row &row : rows) {
-    std::vector<std::string> cells = {fmt::format("{:.48}", row.name)};
+    std::vector<std::string> cells = {nameText(row.name, 48)};
     for (size_t r = 0; r < runs.size(); ++r) {
       cells.push_back(row.cycles[r] > 0 ? showWhole(row.cycles[r]) : "-");
       if (r)

@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 using namespace tessera;
 using namespace tessera::report;
@@ -161,6 +162,36 @@ static std::vector<uint64_t> divide(uint64_t total,
   return shares;
 }
 
+/// A model's node may be several operators: one entry for all of a name, in the
+/// order of the first ones. Its kind is that of the one with the largest bound.
+static std::vector<NodeReport> mergedByName(std::span<const NodeReport> parts) {
+  std::vector<NodeReport> nodes;
+  std::map<std::string_view, size_t> places;
+  std::vector<uint64_t> largest;
+  for (const NodeReport &part : parts) {
+    auto [place, isNew] = places.try_emplace(part.name, nodes.size());
+    if (isNew) {
+      nodes.push_back({part.name, part.kind, {}, 0, 0, 0, 0, 0});
+      largest.push_back(part.boundCycles);
+    }
+    NodeReport &node = nodes[place->second];
+    if (part.boundCycles > largest[place->second]) {
+      largest[place->second] = part.boundCycles;
+      node.kind = part.kind;
+    }
+    node.cycles += part.cycles;
+    node.boundCycles += part.boundCycles;
+    node.macs += part.macs;
+    node.vectorOps += part.vectorOps;
+    node.dramBytes += part.dramBytes;
+    for (const std::string &dispatch : part.dispatches)
+      if (std::find(node.dispatches.begin(), node.dispatches.end(), dispatch) ==
+          node.dispatches.end())
+        node.dispatches.push_back(dispatch);
+  }
+  return nodes;
+}
+
 static Result<std::vector<NodeReport>>
 makeNodes(const RunFacts &facts, std::span<const DispatchReport> dispatches) {
   const std::vector<OperatorRecord> &workload = facts.object.workload;
@@ -214,7 +245,7 @@ makeNodes(const RunFacts &facts, std::span<const DispatchReport> dispatches) {
     }
   }
   nodes.insert(nodes.end(), others.begin(), others.end());
-  return nodes;
+  return mergedByName(nodes);
 }
 
 Result<RunReport> report::makeRunReport(const RunFacts &facts) {

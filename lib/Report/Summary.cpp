@@ -174,12 +174,13 @@ void Summary::dispatches() {
     const DispatchReport &dispatch = *longest[i];
     double part =
         report.cycles ? double(dispatch.cycles) / double(report.cycles) : 0;
-    std::string ops = fmt::format("{}", fmt::join(dispatch.ops, ", "));
+    std::string ops =
+        nameText(fmt::format("{}", fmt::join(dispatch.ops, ", ")), 60);
     text += fmt::format(
         "  {:<{}.32} {:>14} {:>8} {:>14}  {:<13} {:>8} {:>11}  {:.60}\n",
-        dispatch.name, width, groupedText(dispatch.cycles), percentText(part),
-        groupedText(dispatch.boundCycles), limiterName(dispatch.limiter),
-        percentText(dispatch.matrixUtilization),
+        nameText(dispatch.name, 31), width, groupedText(dispatch.cycles),
+        percentText(part), groupedText(dispatch.boundCycles),
+        limiterName(dispatch.limiter), percentText(dispatch.matrixUtilization),
         bytesText(dispatch.dramBytesRead + dispatch.dramBytesWritten), ops);
   }
 }
@@ -271,7 +272,8 @@ void Summary::explanation() {
 }
 
 std::string Summary::format() {
-  text += bold(fmt::format("{} on {}", report.model, report.arch));
+  text += bold(fmt::format("{} on {}", nameText(report.model, 200),
+                           nameText(report.arch, 80)));
   text += fmt::format(" ({})\n", report.format);
   figures();
   verification();

@@ -33,6 +33,23 @@ std::string report::bytesText(uint64_t count) {
                    : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
+std::string report::nameText(std::string_view name, size_t columns) {
+  std::string text;
+  size_t shown = 0, last = 0;
+  for (char c : name) {
+    // Bytes after the first one of a UTF-8 character take no column.
+    bool begins = (uint8_t(c) & 0xc0) != 0x80;
+    if (begins && shown == columns)
+      return text.substr(0, last) + "…";
+    if (begins) {
+      last = text.size();
+      ++shown;
+    }
+    text += uint8_t(c) < 0x20 || c == 0x7f ? '?' : c;
+  }
+  return text;
+}
+
 std::string report::durationText(double microseconds) {
   if (microseconds >= 1e6)
     return fmt::format("{:.3f} s", microseconds / 1e6);

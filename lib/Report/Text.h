@@ -21,6 +21,9 @@ std::string percentText(double part);
 std::string bytesText(uint64_t count);
 /// Microseconds in the unit that fits.
 std::string durationText(double microseconds);
+/// A name for one line of a terminal: control characters become '?', and what
+/// is longer than `columns` characters ends in "…".
+std::string nameText(std::string_view name, size_t columns);
 
 } // namespace tessera::report
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 using namespace tessera;
 
@@ -68,53 +69,93 @@ Result<std::string> tessera::readTextFile(const std::string &path) {
   return readWhole<std::string>(path);
 }
 
-/// Writes all of `bytes` and closes `file`; the error number, 0 if none.
-static int writeAndClose(int file, std::span<const uint8_t> bytes) {
-  size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t count = write(file, bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0) {
-      int error = errno;
-      close(file);
-      return error;
-    }
-    done += size_t(count);
+Result<FileReplacement> FileReplacement::begin(const std::string &path) {
+  FileReplacement result;
+  result.path = result.target = path;
+  // What a link leads to is replaced, not the link.
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved))
+    result.target = resolved;
+  // A device, a pipe or a terminal keeps what was written and its identity.
+  struct stat info;
+  if (stat(result.target.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    result.file = open(result.target.c_str(), O_WRONLY | O_CLOEXEC);
+    result.direct = true;
+    if (result.file < 0)
+      return systemError(path, "write", errno);
+    return result;
   }
-  return close(file) == 0 ? 0 : errno;
+  // Without a name where the file system can: then nothing is left behind even
+  // when the process is killed.
+  size_t slash = result.target.rfind('/');
+  std::string folder = slash == std::string::npos ? "."
+                       : slash == 0 ? "/"
+                                    : result.target.substr(0, slash);
+  result.file = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (result.file >= 0)
+    return result;
+  result.named = true;
+  result.file = open(result.temporary().c_str(),
+                     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (result.file < 0)
+    return systemError(path, "write", errno);
+  return result;
+}
+
+FileReplacement::FileReplacement(FileReplacement &&other) noexcept
+    : path(std::move(other.path)), target(std::move(other.target)),
+      file(std::exchange(other.file, -1)), error(other.error),
+      direct(other.direct), named(std::exchange(other.named, false)) {}
+
+FileReplacement::~FileReplacement() {
+  if (file >= 0)
+    close(file);
+  if (named)
+    unlink(temporary().c_str());
+}
+
+std::string FileReplacement::temporary() const {
+  // The process number keeps concurrent writers of one path apart.
+  return fmt::format("{}.{}.partial", target, getpid());
+}
+
+void FileReplacement::write(std::span<const uint8_t> bytes) {
+  while (error == 0 && !bytes.empty()) {
+    ssize_t count = ::write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR)
+      error = errno;
+    if (count > 0)
+      bytes = bytes.subspan(size_t(count));
+  }
+}
+
+Status FileReplacement::commit() {
+  if (error == 0 && !direct && !named) {
+    // A file without a name gets one.
+    unlink(temporary().c_str());
+    std::string handle = fmt::format("/proc/self/fd/{}", file);
+    if (linkat(AT_FDCWD, handle.c_str(), AT_FDCWD, temporary().c_str(),
+               AT_SYMLINK_FOLLOW) != 0)
+      error = errno;
+    else
+      named = true;
+  }
+  if (close(std::exchange(file, -1)) != 0 && error == 0)
+    error = errno;
+  if (error == 0 && named) {
+    if (rename(temporary().c_str(), target.c_str()) != 0)
+      error = errno;
+    else
+      named = false;
+  }
+  return error ? systemError(path, "write", error) : Status::success();
 }
 
 Status tessera::writeFile(const std::string &path,
                           std::span<const uint8_t> bytes) {
-  // What a link leads to is replaced, not the link.
-  std::string target = path;
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved))
-    target = resolved;
-  // A device, a pipe or a terminal keeps what was written and its identity.
-  struct stat info;
-  if (stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    int file = open(target.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file < 0)
-      return systemError(path, "write", errno);
-    int error = writeAndClose(file, bytes);
-    return error ? systemError(path, "write", error) : Status::success();
-  }
-
-  // The process number keeps concurrent writers of one path apart.
-  std::string temporary = fmt::format("{}.{}.partial", target, getpid());
-  int file =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0)
-    return systemError(path, "write", errno);
-  int error = writeAndClose(file, bytes);
-  if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0)
-    error = errno;
-  if (error == 0)
-    return Status::success();
-  unlink(temporary.c_str());
-  return systemError(path, "write", error);
+  TESSERA_ASSIGN_OR_RETURN(FileReplacement file, FileReplacement::begin(path));
+  file.write(bytes);
+  return file.commit();
 }
 
 Status tessera::writeTextFile(const std::string &path, std::string_view text) {

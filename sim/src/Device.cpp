@@ -257,6 +257,8 @@ Statistics Device::statistics() {
                              impl->memorySystem.atomSize());
   }
   dram::ChannelCounters dram = impl->memorySystem.dramCounters();
+  s.busBytesRead = dram.reads * impl->memorySystem.atomSize();
+  s.busBytesWritten = dram.writes * impl->memorySystem.atomSize();
   s.dramRowHits = dram.rowHits;
   s.dramColumnAccesses = dram.rowHits + dram.rowMisses + dram.rowConflicts;
   s.sharedBytesRead = impl->memorySystem.sharedBytesRead;

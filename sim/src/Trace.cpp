@@ -7,8 +7,11 @@
 
 #include "tessera/sim/Trace.h"
 #include "tessera/ISA/Instruction.h"
+#include <deque>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
+#include <tuple>
 
 namespace tessera::sim {
 
@@ -90,6 +93,21 @@ std::string ChromeTraceWriter::json() const {
   line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
                    "\"args\":{{\"name\":\"host\"}}}}",
                    cores));
+  // Instructions of one pc may be under way several times; the oldest ends
+  // first.
+  std::map<std::tuple<uint32_t, Engine, uint32_t>, std::deque<uint64_t>> open;
+  uint64_t numInstructions = 0;
+  auto instructionId = [&](const TraceEvent &e) {
+    std::deque<uint64_t> &ids = open[{e.core, e.engine, e.pc}];
+    if (e.kind == TraceEvent::Kind::InstructionBegin) {
+      ids.push_back(numInstructions);
+      return numInstructions++;
+    }
+    uint64_t id = ids.empty() ? numInstructions++ : ids.front();
+    if (!ids.empty())
+      ids.pop_front();
+    return id;
+  };
   for (const TraceEvent &e : events) {
     std::string ts = microseconds(e.timeFs);
     const isa::InstInfo *info = isa::lookupInst(e.opcode);
@@ -107,13 +125,13 @@ std::string ChromeTraceWriter::json() const {
       break; // event() keeps none.
     case TraceEvent::Kind::InstructionBegin:
     case TraceEvent::Kind::InstructionEnd:
-      // Instructions of an engine overlap: asynchronous events, one per pc.
+      // Instructions of an engine overlap: asynchronous events.
       line(fmt::format(
           "{{\"ph\":\"{}\",\"cat\":\"{}\",\"name\":\"{}\",\"id\":{},\"pid\":{},"
           "\"tid\":{},\"ts\":{},\"args\":{{\"pc\":{}}}}}",
           e.kind == TraceEvent::Kind::InstructionBegin ? "b" : "e",
-          engineName(e.engine), mnemonic, e.pc, e.core, unsigned(e.engine), ts,
-          e.pc));
+          engineName(e.engine), mnemonic, instructionId(e), e.core,
+          unsigned(e.engine), ts, e.pc));
       break;
     case TraceEvent::Kind::Semaphore:
       line(fmt::format(

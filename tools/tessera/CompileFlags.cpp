@@ -56,6 +56,18 @@ void CompileFlags::addTo(CLI::App &command) {
     addUnavailableOption(command, name);
 }
 
+Status CompileFlags::checkForObject(const std::string &path) const {
+  if (!dims.empty())
+    return Status(StatusCode::InvalidArgument,
+                  path + ": the dimensions of an object are fixed; --dim "
+                         "accepts models");
+  if (precision != "f32")
+    return Status(StatusCode::InvalidArgument,
+                  path + ": the formats of an object are fixed; --precision "
+                         "accepts models");
+  return Status::success();
+}
+
 Result<CompileOptions> CompileFlags::options() const {
   CompileOptions options;
   TESSERA_ASSIGN_OR_RETURN(

@@ -28,6 +28,8 @@ struct CompileFlags {
   void addTo(CLI::App &command);
   /// Options for compileModel(); loads the architecture.
   Result<CompileOptions> options() const;
+  /// An error if something was asked for that only compiling can do.
+  Status checkForObject(const std::string &path) const;
 };
 
 /// What `--arch` is when nobody says.

@@ -40,14 +40,17 @@ void Progress::draw(std::string_view what, uint64_t done, uint64_t total,
     return;
   next = Clock::now() + std::chrono::milliseconds(200);
   drawn = true;
-  constexpr uint64_t width = 30;
+  constexpr uint64_t width = 20;
   uint64_t filled = total ? std::min(done, total) * width / total : 0;
   std::string left;
   if (done > 0 && done < total)
     left = fmt::format(", {:.0f} s left",
                        seconds() / double(done) * double(total - done));
-  fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {}/{}{} {:.40}", what, "",
-             filled, "", width - filled, done, total, left, remark);
+  // What is longer than a line of the terminal would leave rests.
+  std::string line =
+      fmt::format("{} [{:#<{}}{:.<{}}] {}/{}{} {}", what, "", filled, "",
+                  width - filled, done, total, left, remark);
+  fmt::print(stderr, "\r\033[K{:.79}", line);
   std::fflush(stderr);
 }
 

@@ -18,7 +18,9 @@
 #include "Verification.h"
 #include "tessera/Report/Mapping.h"
 #include "tessera/Report/Page.h"
+#include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <unistd.h>
 
 namespace tessera::tool {
@@ -85,6 +87,9 @@ std::string RunCommand::usageError() const {
         {"--trace", !traceFile.empty()},
         {"--report", !reportFolder.empty()},
         {"--annotate", !annotationFile.empty()},
+        {"--explore", explored != 0},
+        {"--explain", compile.explain},
+        {"--verbose", verbose},
         {"--sanitize", !checkModes.empty()}};
     for (auto [name, set] : given)
       if (set)
@@ -96,6 +101,26 @@ std::string RunCommand::usageError() const {
 }
 
 Status RunCommand::checkFiles() const {
+  // Two outputs in one file would leave one of them.
+  std::map<std::filesystem::path, const char *> places;
+  const std::pair<const char *, const std::string &> given[] = {
+      {"--outputs", outputFolder},
+      {"--report", reportFolder},
+      {"--json", jsonFile},
+      {"--trace", traceFile},
+      {"--annotate", annotationFile}};
+  for (auto [option, path] : given) {
+    std::error_code error;
+    if (path.empty() || std::filesystem::is_character_file(path, error))
+      continue;
+    auto place = std::filesystem::weakly_canonical(path, error);
+    if (!place.has_filename())
+      place = place.parent_path();
+    if (auto [other, isNew] = places.try_emplace(place, option); !isNew)
+      return Status(StatusCode::InvalidArgument,
+                    fmt::format("{} and {}: both are to be written to {}",
+                                other->second, option, path));
+  }
   if (!outputFolder.empty())
     TESSERA_RETURN_IF_ERROR(checkFolderCanBe(outputFolder));
   if (!reportFolder.empty())
@@ -125,11 +150,7 @@ Result<RunCommand::Program> RunCommand::prepare() {
                     path +
                         ": an object holds no model to compare with; --verify "
                         "accepts .onnx, .mlir and .mlirbc");
-    if (!compile.dims.empty())
-      return Status(
-          StatusCode::InvalidArgument,
-          path + ": the dimensions of an object are fixed; --dim accepts "
-                 "models");
+    TESSERA_RETURN_IF_ERROR(compile.checkForObject(path));
     return loadObject();
   }
   Program program;

@@ -113,8 +113,7 @@ static Status waitInSlices(const Device &device, const Semaphore &done,
       if (draws)
         progress.draw(
             "simulating", statistics.dispatches.size(), dispatches,
-            fmt::format("kernels, {} cycles, {:.0f} cycles/s",
-                        statistics.cycles,
+            fmt::format("{} cycles, {:.0f}/s", statistics.cycles,
                         double(statistics.cycles) / progress.seconds()));
     }
     if (!running)

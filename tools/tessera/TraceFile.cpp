@@ -9,14 +9,10 @@
 #include "FileOutput.h"
 #include "tessera/ISA/Packet.h"
 #include "tessera/Support/Bytes.h"
+#include "tessera/Support/File.h"
 #include "tessera/sim/BackgroundTrace.h"
 #include "tessera/sim/PerfettoTrace.h"
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <unistd.h>
 
 namespace tessera::tool {
 
@@ -32,45 +28,24 @@ private:
   sim::ChromeTraceWriter writer;
 };
 
-/// Written beside its place while the simulation runs.
+/// Written while the simulation runs.
 class PerfettoFile final : public TraceFile {
 public:
-  PerfettoFile(std::string path,
+  PerfettoFile(FileReplacement place,
                std::map<uint64_t, sim::TracedDispatch> dispatches)
-      : path(path), partial(fmt::format("{}.{}.partial", path, getpid())),
-        stream(partial, std::ios::binary | std::ios::trunc),
+      : file(std::move(place)),
         writer(std::move(dispatches),
-               [this](std::span<const uint8_t> bytes) {
-                 stream.write(reinterpret_cast<const char *>(bytes.data()),
-                              std::streamsize(bytes.size()));
-               }),
+               [this](std::span<const uint8_t> bytes) { file.write(bytes); }),
         background(writer) {}
-  ~PerfettoFile() override {
-    std::error_code ignored;
-    if (!finished)
-      std::filesystem::remove(partial, ignored);
-  }
   sim::TraceObserver &observer() override { return background; }
   Status finish() override {
     background.finish();
     writer.finish();
-    stream.close();
-    std::error_code error;
-    if (stream)
-      std::filesystem::rename(partial, path, error);
-    if (!stream || error)
-      return Status(
-          StatusCode::InvalidArgument,
-          fmt::format("{}: cannot be written: {}", path,
-                      error ? error.message() : std::strerror(errno)));
-    finished = true;
-    return Status::success();
+    return file.commit();
   }
 
 private:
-  std::string path, partial;
-  std::ofstream stream;
-  bool finished = false;
+  FileReplacement file;
   sim::PerfettoTraceWriter writer;
   sim::BackgroundTrace background; ///< Ends before what it writes with.
 };
@@ -122,8 +97,9 @@ Result<std::unique_ptr<TraceFile>> openTrace(const std::string &path,
   if (path.ends_with(".json"))
     return std::unique_ptr<TraceFile>(std::make_unique<ChromeFile>(path));
   TESSERA_ASSIGN_OR_RETURN(auto dispatches, describeDispatches(object, arch));
+  TESSERA_ASSIGN_OR_RETURN(FileReplacement file, FileReplacement::begin(path));
   return std::unique_ptr<TraceFile>(
-      std::make_unique<PerfettoFile>(path, std::move(dispatches)));
+      std::make_unique<PerfettoFile>(std::move(file), std::move(dispatches)));
 }
 
 } // namespace tessera::tool

@@ -72,6 +72,7 @@ Status WhatIfCommand::prepare() {
                   path + ": an object holds no model to compile again; "
                          "--recompile accepts .onnx, .mlir and .mlirbc");
   if (isObject) {
+    TESSERA_RETURN_IF_ERROR(compile.checkForObject(path));
     TESSERA_ASSIGN_OR_RETURN(object, readObjectFile(path));
     TESSERA_ASSIGN_OR_RETURN(arch, architectureFor(object, path, compile.arch));
   } else {

@@ -24,7 +24,7 @@ namespace tessera::report {
 /// Counters since reset at a moment.
 struct ActivitySample {
   uint64_t cycle = 0;
-  uint64_t dramBytesRead = 0, dramBytesWritten = 0;
+  uint64_t dramBytesRead = 0, dramBytesWritten = 0; ///< On the data buses.
   uint64_t nocByteHops = 0;
   std::vector<uint64_t> channelBytes; ///< On each channel's data bus.
   /// Busy cycles of each engine of each core.

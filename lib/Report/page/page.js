@@ -670,12 +670,9 @@ function comparison(entries) {
   const rowsOf = (pick, key) => {
     const rows = new Map();
     runs.forEach((run, at) => {
-      const seen = new Map();
       for (const item of pick(run)) {
-        const count = (seen.get(key(item)) || 0) + 1;
-        seen.set(key(item), count);
-        const id = key(item) + "\0" + count;
-        if (!rows.has(id)) rows.set(id, { name: key(item), cycles: runs.map(() => 0) });
+        const id = key(item);
+        if (!rows.has(id)) rows.set(id, { name: id, cycles: runs.map(() => 0) });
         rows.get(id).cycles[at] += item.cycles;
       }
     });
@@ -690,7 +687,7 @@ function comparison(entries) {
     section("compare", "Comparison", `In brackets: against ${entries[0].name}.`,
       make("div", { class: "scroll", tabindex: "0" }, make("table", {}, make("thead", {}, head), body))),
     section("compare-nodes", "Speed-up by model node", "", table(named("node"), rowsOf((r) => r.nodes, (n) => n.name), { sort: 1 })),
-    section("compare-dispatches", "Speed-up by dispatch", "Dispatches that compute the same nodes are compared.",
+    section("compare-dispatches", "Speed-up by dispatch", "Dispatches that compute the same nodes are compared; several of the same nodes are added up.",
       table(named("nodes of the dispatch"), rowsOf((r) => r.dispatches, (d) => d.ops.join(", ") || d.name), { sort: 1 })),
   ];
 }

@@ -247,7 +247,7 @@ Status CommandProcessor::armSemaphore(uint32_t semaphore, uint64_t value) {
   });
   if (!known)
     armed.push_back({semaphore, value});
-  semaphoreChanged(semaphore);
+  tellArmed(semaphore);
   return Status::success();
 }
 
@@ -322,6 +322,11 @@ void CommandProcessor::semaphoreChanged(uint32_t semaphore) {
     event.timeFs = services.events.now();
     services.observer->event(event);
   }
+  tellArmed(semaphore);
+}
+
+void CommandProcessor::tellArmed(uint32_t semaphore) {
+  uint64_t value = semaphores[semaphore];
   std::erase_if(armed, [&](const Armed &a) {
     if (a.semaphore != semaphore || value < a.value)
       return false;

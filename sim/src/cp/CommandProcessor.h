@@ -218,6 +218,8 @@ private:
 
   FaultCause signal(const isa::SemaphoreValue &completion);
   void semaphoreChanged(uint32_t semaphore);
+  /// Interrupts for the values of it that were waited for and are reached.
+  void tellArmed(uint32_t semaphore);
   void fault(uint32_t q, uint64_t id, FaultCause cause, uint64_t address,
              uint32_t core = 0, uint32_t pc = 0);
   void interrupt(DeviceInterrupt::Kind kind, uint32_t q, uint32_t payload);

@@ -91,7 +91,7 @@ TEST_F(RunReportTest, ExplanationOfARun) {
       testing::ElementsAre(
           "The run is limited by the matrix engines for 62 %, limited by DRAM "
           "bandwidth for 38 % of its time.",
-          "matmul_kernel loses most: 10000 cycles where its work needs 8192, "
+          "fc, bias loses most: 10000 cycles where its work needs 8192, "
           "limited by the matrix engines.",
           "tessera whatif --scale matrix=2 measures what twice the speed there "
           "would bring."));

@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 static sim::Statistics at(uint64_t cycle) {
   sim::Statistics statistics;
   statistics.cycles = cycle;
-  statistics.dramBytesRead = 8 * cycle;
+  statistics.busBytesRead = 8 * cycle;
   statistics.channelBytes = {8 * cycle};
   statistics.cores.resize(2);
   statistics.cores[1].engines[size_t(sim::Engine::Matrix)].byCause[0] = cycle;

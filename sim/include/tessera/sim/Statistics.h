@@ -141,7 +141,10 @@ struct Statistics {
   std::vector<CoreStatistics> cores;
   /// Bytes moved on the DRAM data buses (whole atoms), all requesters.
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
-  std::vector<uint64_t> channelBytes; ///< The same by channel.
+  /// Bytes that the data buses have moved so far, by channel and in all; those
+  /// above count requests when they are sent.
+  std::vector<uint64_t> channelBytes;
+  uint64_t busBytesRead = 0, busBytesWritten = 0;
   /// Column accesses to an open row, and all; absent where the memory model
   /// has no rows.
   std::optional<uint64_t> dramRowHits, dramColumnAccesses;
