@@ -201,8 +201,16 @@ LogicalResult AllocOp::verify() {
   if (failed(verifyBuffer(*this, "the buffer", getType(),
                           {Space::Spm, Space::Acc})))
     return failure();
-  if (!cast<MemRefType>(getType()).getLayout().isIdentity())
-    return emitOpError() << "needs the identity layout, not " << getType();
+  auto type = cast<MemRefType>(getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t least = 1;
+  for (size_t dim = strides.size(); dim-- > 0;) {
+    bool good =
+        dim + 1 == strides.size() ? strides[dim] == 1 : strides[dim] >= least;
+    if (offset != 0 || !good)
+      return emitOpError() << "needs rows one after the other, not " << type;
+    least = strides[dim] * type.getDimSize(dim);
+  }
   return success();
 }
 

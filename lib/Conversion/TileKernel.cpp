@@ -358,8 +358,11 @@ LogicalResult TileKernelAnalysis::visitAlloc(tile::AllocOp alloc,
   LocalBuffer buffer;
   buffer.op = alloc;
   buffer.space = *tile::getSpace(type);
-  buffer.bytes =
-      type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t elements = 1; // Up to the last one, with what lies between rows.
+  for (auto [extent, stride] :
+       llvm::zip_equal(type.getShape(), type.getStridesAndOffset().first))
+    elements += (extent - 1) * stride;
+  buffer.bytes = elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   buffer.home = parent;
   buffer.depth = parent == 0 ? 1 : alloc.getDepth();
   // A boolean takes a byte.

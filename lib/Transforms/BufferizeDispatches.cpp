@@ -79,7 +79,8 @@ static func::FuncOp outline(graph::DispatchOp dispatch, SymbolTable &symbols) {
   function.setPrivate();
   function->setAttr("tile.dispatch", UnitAttr::get(context));
   for (StringRef name : {nodesAttrName, StringLiteral("depth"),
-                         StringLiteral("acc_depth"), StringLiteral("cores")})
+                         StringLiteral("acc_depth"), StringLiteral("cores"),
+                         StringLiteral("interleave")})
     if (Attribute attribute = dispatch->getAttr(name))
       function->setAttr(name, attribute);
   symbols.insert(function);

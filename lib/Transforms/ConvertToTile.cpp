@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LinalgStructure.h"
+#include "TargetModel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,6 +32,25 @@ static MemRefType localType(Value view, Space space) {
   auto type = cast<MemRefType>(view.getType());
   return MemRefType::get(type.getShape(), type.getElementType(), AffineMap(),
                          tile::SpaceAttr::get(type.getContext(), space));
+}
+
+/// The same with room between the rows, such that the matrix engine reads them
+/// from different banks.
+static MemRefType withRowPitch(MemRefType type, const TargetModel &target) {
+  ArrayRef<int64_t> shape = type.getShape();
+  uint64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  if (shape.empty() || type.getNumElements() == shape.back())
+    return type;
+  uint64_t pitch = target.rowPitch(shape.back() * element);
+  if (pitch == shape.back() * element || pitch % element != 0)
+    return type;
+  SmallVector<int64_t> strides(shape.size(), 1);
+  int64_t stride = pitch / element;
+  for (size_t dim = shape.size() - 1; dim-- > 0; stride *= shape[dim])
+    strides[dim] = stride;
+  return MemRefType::get(shape, type.getElementType(),
+                         StridedLayoutAttr::get(type.getContext(), 0, strides),
+                         type.getMemorySpace());
 }
 
 static bool isInDram(Value value) {
@@ -85,8 +105,8 @@ namespace {
 /// Converts one dispatch function.
 class KernelBuilder {
 public:
-  explicit KernelBuilder(func::FuncOp function)
-      : function(function), builder(function.getContext()) {
+  KernelBuilder(func::FuncOp function, const TargetModel &target)
+      : function(function), target(target), builder(function.getContext()) {
     if (auto attribute = function->getAttrOfType<IntegerAttr>("depth"))
       depth = accDepth = attribute.getInt();
     if (auto attribute = function->getAttrOfType<IntegerAttr>("acc_depth"))
@@ -205,7 +225,13 @@ private:
       Space space = accumulators.contains(view) ? Space::Acc : Space::Spm;
       Operation *first = ancestorBeside(view, list.front());
       Location loc = list.front()->getLoc();
-      Value local = allocate(loc, localType(view, space), first);
+      MemRefType type = localType(view, space);
+      if (space == Space::Spm && llvm::any_of(list, [&](Operation *user) {
+            return isMatrixContraction(user) &&
+                   llvm::is_contained(valuesRead(user), view);
+          }))
+        type = withRowPitch(type, target);
+      Value local = allocate(loc, type, first);
       locals[view] = local;
       if (llvm::is_contained(valuesRead(list.front()), view))
         tile::LoadOp::create(builder, loc, view, local);
@@ -465,7 +491,7 @@ private:
     auto kernel =
         tile::KernelOp::create(builder, function.getLoc(), function.getName(),
                                function.getArgumentTypes());
-    for (StringRef name : {"nodes", "cores"})
+    for (StringRef name : {"nodes", "cores", "interleave"})
       if (Attribute attribute = function->getAttr(name))
         kernel->setAttr(name, attribute);
     kernel.getBody().takeBody(function.getBody());
@@ -477,6 +503,7 @@ private:
   }
 
   func::FuncOp function;
+  const TargetModel &target;
   OpBuilder builder;
   int64_t depth = 2, accDepth = 2;
   SmallVector<Operation *> steps; ///< In program order.
@@ -487,12 +514,20 @@ private:
 
 struct ConvertToTilePass
     : tessera::impl::ConvertToTilePassBase<ConvertToTilePass> {
+  using ConvertToTilePassBase::ConvertToTilePassBase;
+
   void runOnOperation() override {
+    Result<Architecture> architecture = loadArchitecture(arch);
+    if (!architecture.ok()) {
+      getOperation().emitError() << architecture.status().message();
+      return signalPassFailure();
+    }
+    TargetModel target(*architecture);
     bool good = true;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
       if (function->hasAttr("tile.dispatch") &&
-          failed(KernelBuilder(function).build()))
+          failed(KernelBuilder(function, target).build()))
         good = false;
     if (!good)
       return signalPassFailure();

@@ -18,6 +18,7 @@ void tessera::addFormDispatchesPasses(OpPassManager &manager) {
   function.addPass(createNarrowIntegersPass());
   function.addPass(createLowerIndexingPass());
   function.addPass(createNormalizePass());
+  function.addPass(createChannelsLastPass());
   function.addPass(createFormDispatchesPass());
   function.addPass(createVerifyLoweredToGraphPass());
 }
@@ -27,7 +28,9 @@ void tessera::addLowerToTilePasses(OpPassManager &manager, StringRef arch) {
   options.arch = arch.str();
   manager.addNestedPass<func::FuncOp>(createTileDispatchesPass(options));
   manager.addPass(createBufferizeDispatchesPass());
-  manager.addPass(createConvertToTilePass());
+  ConvertToTilePassOptions conversion;
+  conversion.arch = arch.str();
+  manager.addPass(createConvertToTilePass(conversion));
   SplitCoresPassOptions cores;
   cores.arch = arch.str();
   manager.addPass(createSplitCoresPass(cores));

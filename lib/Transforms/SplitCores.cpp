@@ -126,6 +126,10 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
       SmallVector<int64_t> grid =
           chooseGrid(kernel, loops, architecture->cores);
       kernel->removeAttr("cores");
+      int64_t interleave = 1;
+      if (auto attribute =
+              dyn_cast_or_null<IntegerAttr>(kernel->removeAttr("interleave")))
+        interleave = attribute.getInt();
       int64_t count = 1;
       for (int64_t cores : grid)
         count *= cores;
@@ -134,7 +138,7 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
       if (count <= 1 || !shape)
         continue;
       shapes[kernel.getSymName()] = {shape->first, shape->second};
-      split(loops, grid);
+      split(loops, grid, count % interleave == 0 ? interleave : 1);
     }
     getOperation().walk([&](device::DispatchOp dispatch) {
       auto shape = shapes.find(dispatch.getKernel());
@@ -186,7 +190,9 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
 
   /// Deals the iterations of each loop out to the cores in turn: the core's
   /// number counts through the grid, the last loop fastest.
-  static void split(MutableArrayRef<scf::ForOp> loops, ArrayRef<int64_t> grid) {
+  /// With an interleaving of q, neighbours are a q-th of the grid apart.
+  static void split(MutableArrayRef<scf::ForOp> loops, ArrayRef<int64_t> grid,
+                    int64_t interleave) {
     OpBuilder builder(loops.front());
     Location loc = loops.front().getLoc();
     auto constant = [&](int64_t value) -> Value {
@@ -196,6 +202,14 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
     int64_t outer = 1;
     for (int64_t cores : grid)
       outer *= cores;
+    if (interleave > 1) {
+      Value part =
+          arith::RemUIOp::create(builder, loc, rest, constant(interleave));
+      part = arith::MulIOp::create(builder, loc, part,
+                                   constant(outer / interleave));
+      rest = arith::DivUIOp::create(builder, loc, rest, constant(interleave));
+      rest = arith::AddIOp::create(builder, loc, rest, part);
+    }
     for (auto [loop, cores] : llvm::zip_equal(loops, grid)) {
       outer /= cores;
       if (cores == 1)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TargetModel.h"
+#include "tessera/Arch/DramMapping.h"
 #include "tessera/ISA/Instruction.h"
 #include "tessera/Support/NumericFormat.h"
 #include <algorithm>
@@ -25,9 +26,27 @@ bool TargetModel::isRectangle(uint32_t count) const {
   return false;
 }
 
+TargetModel::TargetModel(const Architecture &arch, unsigned shares)
+    : arch(arch), shares(shares) {
+  channelBytes = std::max<uint64_t>(arch.dma.burstBytes, arch.dram.atomBytes());
+  if (Result<DramMapping> mapping = DramMapping::create(arch.dram);
+      mapping.ok())
+    channelBytes = mapping->channelBytes();
+}
+
 uint64_t TargetModel::allocatedBytes(uint64_t bytes) const {
   uint64_t unit = std::max<uint64_t>(64, arch.spm.bankWidth);
   return ceilDiv(bytes, unit) * unit;
+}
+
+uint64_t TargetModel::rowPitch(uint64_t bytes) const {
+  // So many places along a turn of the banks that the engine's two streams,
+  // each a few banks wide, seldom meet.
+  constexpr uint64_t enoughPlaces = 8;
+  uint64_t turn = uint64_t(arch.spm.banks) * arch.spm.bankWidth;
+  if (turn / std::gcd(bytes, turn) >= enoughPlaces)
+    return bytes;
+  return bytes + std::max<uint64_t>(64, arch.spm.bankWidth);
 }
 
 double TargetModel::scale(NumericFormat format) const {
@@ -46,11 +65,33 @@ double TargetModel::matrixCycles(NumericFormat format, uint64_t m, uint64_t k,
   double load = arch.matrix.rows;
   if (s < 1)
     load *= double(ceilDiv(bitWidth(format), 16));
+  // The weights give way to the rows that stream.
+  load *= 1 + conflictShare(format, blockRows(format) * bitWidth(format) / 8);
   double blocks =
       double(ceilDiv(k, blockRows(format)) * ceilDiv(n, blockColumns()));
   // Blocks along K add to the same accumulators.
   double again = arch.matrix.rows + arch.matrix.fillLatency;
   return blocks * std::max({rho * double(m), load, again});
+}
+
+double TargetModel::conflictShare(NumericFormat format, uint64_t bytes) const {
+  // Both begin anywhere on a multiple of 64 bytes.
+  uint64_t unit = std::max<uint64_t>(64, arch.spm.bankWidth);
+  uint64_t row = allocatedBytes(blockRows(format) * bitWidth(format) / 8);
+  uint64_t turn = uint64_t(arch.spm.banks) * arch.spm.bankWidth;
+  return std::min(1.0,
+                  double(row + allocatedBytes(bytes) - unit) / double(turn));
+}
+
+double TargetModel::bursts(const Transfer &transfer) const {
+  return double(transfer.rows) *
+         double(ceilDiv(transfer.rowBytes, arch.dma.burstBytes));
+}
+
+double TargetModel::conflictCycles(NumericFormat format,
+                                   const Transfer &transfer) const {
+  uint64_t bytes = std::min<uint64_t>(transfer.rowBytes, arch.dma.burstBytes);
+  return bursts(transfer) * conflictShare(format, bytes);
 }
 
 double TargetModel::matrixLatency(NumericFormat format) const {
@@ -73,16 +114,16 @@ double TargetModel::vectorCycles(uint64_t elements, unsigned aluOps,
 double TargetModel::channelShare(const Transfer &transfer) const {
   // Addresses go round the channels in units; rows may all start at the same
   // few channels.
-  uint64_t channels =
-      uint64_t(arch.dram.channels) * std::max(1u, arch.dram.pseudoChannels);
-  uint64_t unit =
-      std::max<uint64_t>(arch.dma.burstBytes, arch.dram.atomBytes());
-  uint64_t period = channels * unit;
+  uint64_t channels = arch.dram.channels;
+  uint64_t unit = channelBytes, period = channels * unit;
   uint64_t common = std::gcd(transfer.stride, period);
   uint64_t starts = std::min(transfer.rows, period / common);
-  double covered = double(starts) *
-                   double(std::min(transfer.rowBytes, common) + unit - 1) /
-                   double(unit) * double(transfer.beside);
+  uint64_t run = std::min(transfer.rowBytes, common);
+  // Runs of whole units, whole units apart, begin where one does.
+  double units = run % unit == 0 && common % unit == 0
+                     ? double(run / unit)
+                     : double(run + unit - 1) / double(unit);
+  double covered = double(starts) * units * double(transfer.beside);
   return std::min(1.0, covered / double(channels));
 }
 
@@ -96,8 +137,6 @@ double TargetModel::transferCycles(const Transfer &transfer,
   // Memory moves whole atoms, and a run need not start where one does.
   uint64_t atom = std::max<uint64_t>(1, arch.dram.atomBytes());
   double bytes = rows * double(ceilDiv(transfer.rowBytes, atom) * atom);
-  double bursts =
-      rows * double(ceilDiv(transfer.rowBytes, arch.dma.burstBytes));
   // A run that is not aligned moves one more; short ones open more of the
   // memory's rows, which was measured to cost about 64 bytes each.
   if (transfer.rows > 1) {
@@ -106,5 +145,5 @@ double TargetModel::transferCycles(const Transfer &transfer,
       bytes += rows * double(atom) / 2;
   }
   return std::max(bytes / perCycle / channelShare(transfer),
-                  bursts / arch.dma.loadBursts);
+                  bursts(transfer) / arch.dma.loadBursts);
 }

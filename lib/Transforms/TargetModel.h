@@ -21,9 +21,9 @@ class TargetModel {
 public:
   /// A kernel of several loop nests gives each one `shares`-th of the memories,
   /// and runs on one core.
-  explicit TargetModel(const Architecture &arch, unsigned shares = 1)
-      : arch(arch), shares(shares) {}
+  explicit TargetModel(const Architecture &arch, unsigned shares = 1);
 
+  const Architecture &architecture() const { return arch; }
   uint64_t spmBytes() const { return arch.spm.bytes / shares; }
   uint64_t accBytes() const { return arch.acc.bytes / shares; }
   /// Whether some rectangle of the mesh has that many cores.
@@ -33,6 +33,10 @@ public:
   unsigned maxLoops() const;
   /// What a local buffer of `bytes` takes: buffers start on bank boundaries.
   uint64_t allocatedBytes(uint64_t bytes) const;
+
+  /// From one row of an operand of the matrix engine to the next in SPM, so
+  /// that rows do not all lie in the same few banks: `bytes`, or a little more.
+  uint64_t rowPitch(uint64_t bytes) const;
 
   /// Rows of K in one block of the matrix engine.
   uint64_t blockRows(NumericFormat format) const;
@@ -52,6 +56,11 @@ public:
   struct Transfer {
     uint64_t rows, rowBytes, stride, beside;
   };
+  /// The bursts that it takes.
+  double bursts(const Transfer &transfer) const;
+  /// Cycles that the matrix engine loses because loads of `transfer` write to
+  /// banks that it reads.
+  double conflictCycles(NumericFormat format, const Transfer &transfer) const;
   /// Moving it between DRAM and SPM, while `sharers` cores do the same.
   double transferCycles(const Transfer &transfer, unsigned sharers) const;
   /// From a load's issue to its first data.
@@ -65,8 +74,12 @@ private:
   /// The part of the memory channels that serve a transfer.
   double channelShare(const Transfer &transfer) const;
   double scale(NumericFormat format) const;
+  /// The part of a turn of the SPM's banks in which an access of so many bytes
+  /// meets one of the matrix engine's.
+  double conflictShare(NumericFormat format, uint64_t bytes) const;
   const Architecture &arch;
   unsigned shares;
+  uint64_t channelBytes; ///< Adjacent bytes of one memory channel.
 };
 
 } // namespace tessera

@@ -15,7 +15,7 @@ using Memory = TileProblem::Memory;
 using Traffic = TileProblem::Traffic;
 
 TileCost::TileCost(const TileProblem &problem, const TargetModel &target)
-    : problem(problem), target(target) {
+    : problem(problem), target(target), network(target.architecture()) {
   for (const TileProblem::Buffer &buffer : problem.buffers) {
     uint64_t &mask = dependences.emplace_back(0);
     for (const TileProblem::Extent &extent : buffer.extents)
@@ -140,9 +140,15 @@ void TileCost::countBytes(TilePlan &plan) const {
     const TileProblem::Buffer &buffer = problem.buffers[i];
     uint64_t copies = slots(plan, i), bytes = 0;
     auto add = [&](const TilePlan &part) {
-      uint64_t size = buffer.elementBytes;
-      for (const TileProblem::Extent &extent : buffer.extents)
-        size *= uint64_t(tileExtent(part, extent));
+      uint64_t size = buffer.elementBytes, rows = 1;
+      for (const TileProblem::Extent &extent : buffer.extents) {
+        uint64_t count = uint64_t(tileExtent(part, extent));
+        size *= count;
+        if (&extent != &buffer.extents.back())
+          rows *= count;
+      }
+      if (buffer.isMatrixInput && rows > 1)
+        size = rows * target.rowPitch(size / rows);
       bytes += target.allocatedBytes(size) * copies;
     };
     if (hasParts(plan, i))
@@ -172,8 +178,8 @@ double TileCost::moves(const TilePlan &plan, size_t buffer) const {
   return count;
 }
 
-double TileCost::transfer(const TilePlan &plan, size_t buffer,
-                          unsigned cores) const {
+TargetModel::Transfer TileCost::transfer(const TilePlan &plan,
+                                         size_t buffer) const {
   const auto &extents = problem.buffers[buffer].extents;
   uint64_t rows = 1, run = problem.buffers[buffer].elementBytes;
   // Cores that want other parts of the same rows; bytes between rows.
@@ -197,7 +203,74 @@ double TileCost::transfer(const TilePlan &plan, size_t buffer,
     inner *= uint64_t(extents[i].whole);
     contiguous = contiguous && int64_t(size) == extents[i].whole;
   }
-  return target.transferCycles({rows, run, stride, beside}, cores);
+  return {rows, run, stride, beside};
+}
+
+NetworkLoad::Share TileCost::share(const TilePlan &plan, size_t buffer) const {
+  const auto &extents = problem.buffers[buffer].extents;
+  uint64_t run = problem.buffers[buffer].elementBytes;
+  for (size_t i = extents.size(); i-- > 0;) {
+    int64_t size = tileExtent(plan, extents[i]);
+    if (size == extents[i].whole) {
+      run *= uint64_t(size);
+      continue;
+    }
+    // The dimension along which memory holds parts of tiles side by side.
+    uint64_t pitch = run * uint64_t(extents[i].whole);
+    run *= uint64_t(size);
+    NetworkLoad::Share share{pitch, run, std::max<uint64_t>(1, pitch / run), 1,
+                             1};
+    for (const auto &term : extents[i].terms) {
+      if (plan.grid[term.dim] == 1)
+        continue;
+      share.count = uint32_t(plan.grid[term.dim]);
+      // Cores count through the grid, the innermost loop fastest.
+      bool inside = false;
+      for (unsigned dim : plan.order) {
+        if (inside)
+          share.divisor *= uint32_t(plan.grid[dim]);
+        inside |= dim == term.dim;
+      }
+      break;
+    }
+    return share;
+  }
+  return {run, run, 1, 1, 1};
+}
+
+double TileCost::networkCycles(TilePlan &plan) const {
+  plan.interleave = 1;
+  if (!network.hasLinks())
+    return 0;
+  // So much of a link's time carries something when those who wait for it
+  // stand in few and short queues.
+  constexpr double reachable = 0.85;
+  // Those without work are part of the rectangle too.
+  uint32_t cores = 1;
+  for (int64_t count : plan.grid)
+    cores *= uint32_t(count);
+  std::optional<double> least;
+  for (uint32_t interleave = 1; interleave <= 4 && cores % interleave == 0;
+       interleave *= 2) {
+    std::vector<double> links;
+    for (size_t i = 0; i < problem.buffers.size(); ++i) {
+      if (problem.buffers[i].traffic == Traffic::None)
+        continue;
+      double bursts = target.bursts(transfer(plan, i)) * moves(plan, i);
+      const std::vector<double> &flits =
+          network.linkFlits(share(plan, i), cores, interleave);
+      links.resize(flits.size());
+      for (size_t link = 0; link < flits.size(); ++link)
+        links[link] += bursts * flits[link];
+    }
+    double busiest =
+        links.empty() ? 0 : *std::max_element(links.begin(), links.end());
+    if (!least || busiest < *least * 0.99) {
+      least = busiest;
+      plan.interleave = interleave;
+    }
+  }
+  return *least / reachable;
 }
 
 uint64_t TileCost::product(const TilePlan &plan,
@@ -208,7 +281,7 @@ uint64_t TileCost::product(const TilePlan &plan,
   return result;
 }
 
-double TileCost::cycles(const TilePlan &plan) const {
+double TileCost::cycles(TilePlan &plan) const {
   double outputTiles = 1, allTiles = 1;
   unsigned cores = 1;
   for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
@@ -217,13 +290,19 @@ double TileCost::cycles(const TilePlan &plan) const {
       outputTiles *= double(tripsOfCore(plan, dim));
     cores *= unsigned(std::min<int64_t>(plan.grid[dim], trips(plan, dim)));
   }
-  double load = 0, store = 0, firstLoad = 0, lastStore = 0;
+  auto matrixStep =
+      std::find_if(problem.work.begin(), problem.work.end(),
+                   [](const TileProblem::Work &step) { return step.matrix; });
+  double load = 0, store = 0, firstLoad = 0, lastStore = 0, conflicts = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     Traffic traffic = problem.buffers[i].traffic;
     if (traffic == Traffic::None)
       continue;
-    double once = transfer(plan, i, cores);
-    (traffic == Traffic::Load ? load : store) += once * moves(plan, i);
+    TargetModel::Transfer tile = transfer(plan, i);
+    double once = target.transferCycles(tile, cores), count = moves(plan, i);
+    (traffic == Traffic::Load ? load : store) += once * count;
+    if (traffic == Traffic::Load && matrixStep != problem.work.end())
+      conflicts += count * target.conflictCycles(matrixStep->format, tile);
     (traffic == Traffic::Load ? firstLoad : lastStore) += once;
   }
   double matrix = 0, vector = 0, lastMatrix = 0, lastVector = 0;
@@ -244,6 +323,7 @@ double TileCost::cycles(const TilePlan &plan) const {
     if (step.matrix) // Through the array, after the last of them.
       lastMatrix += target.matrixLatency(step.format);
   }
+  matrix += conflicts;
   double latency = target.transferLatency();
   if (plan.depth < 2) // Nothing overlaps.
     return load + matrix + vector + store +
@@ -261,8 +341,9 @@ double TileCost::cycles(const TilePlan &plan) const {
                    (isAccStored ? latency : 0) + lastMatrix -
                    (matrix > 0 ? matrix / allTiles : 0);
   double pipeline = std::max(
-      {matrix, vector, load - firstLoad + lastMatrix, store - lastStore,
-       load + store - firstLoad - lastStore, allTiles * target.tileOverhead(),
+      {matrix, vector, networkCycles(plan), load - firstLoad + lastMatrix,
+       store - lastStore, load + store - firstLoad - lastStore,
+       allTiles * target.tileOverhead(),
        (allTiles - 1) * turn / plan.depth + lastMatrix,
        (outputTiles - 1) * outputTurn / plan.depth,
        matrix > 0 ? (outputTiles - 1) * accTurn / plan.accDepth : 0});

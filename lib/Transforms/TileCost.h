@@ -13,6 +13,7 @@
 #ifndef TESSERA_LIB_TRANSFORMS_TILECOST_H
 #define TESSERA_LIB_TRANSFORMS_TILECOST_H
 
+#include "NetworkLoad.h"
 #include "TilePlanner.h"
 
 namespace tessera {
@@ -47,14 +48,20 @@ private:
   std::vector<TilePlan> parts(const TilePlan &plan, size_t buffer) const;
   unsigned slots(const TilePlan &plan, size_t buffer) const;
   double moves(const TilePlan &plan, size_t buffer) const;
-  double transfer(const TilePlan &plan, size_t buffer, unsigned cores) const;
+  /// How memory holds a tile of the buffer.
+  TargetModel::Transfer transfer(const TilePlan &plan, size_t buffer) const;
+  NetworkLoad::Share share(const TilePlan &plan, size_t buffer) const;
+  /// What the busiest link between routers takes, with the best interleaving,
+  /// which is set.
+  double networkCycles(TilePlan &plan) const;
   uint64_t product(const TilePlan &plan,
                    const std::vector<unsigned> &dims) const;
   void countBytes(TilePlan &plan) const;
-  double cycles(const TilePlan &plan) const;
+  double cycles(TilePlan &plan) const;
 
   const TileProblem &problem;
   const TargetModel &target;
+  mutable NetworkLoad network;       ///< Remembers what it computed.
   std::vector<uint64_t> dependences; ///< Of each buffer: a bit for each loop.
 };
 

@@ -513,9 +513,12 @@ struct TileDispatchesPass
     }
     dispatch->setAttr("depth", rewriter.getI64IntegerAttr(depth));
     dispatch->setAttr("acc_depth", rewriter.getI64IntegerAttr(accDepth));
-    if (plan.size() == 1)
+    if (plan.size() == 1) {
       dispatch->setAttr("cores",
                         rewriter.getDenseI64ArrayAttr(coreGrid(plan.front())));
+      dispatch->setAttr("interleave", rewriter.getI64IntegerAttr(
+                                          plan.front().plan.interleave));
+    }
     for (const PlannedNest &planned : plan)
       if (failed(tileNest(rewriter, planned, roots, body)))
         return failure();

@@ -44,6 +44,20 @@ Status TileProblem::check() const {
   return Status::success();
 }
 
+bool TileProblem::keepsOrder(const std::vector<int64_t> &tiles) const {
+  for (const Work &step : work) {
+    bool cut = false, leavesRest = false; // A loop inside of this one.
+    for (size_t i = step.k.size(); step.matrix && i-- > 0;) {
+      unsigned dim = step.k[i];
+      if ((cut && tiles[dim] != 1) || (leavesRest && dims[dim].extent != 1))
+        return false;
+      leavesRest |= dims[dim].extent % tiles[dim] != 0;
+      cut |= tiles[dim] != dims[dim].extent;
+    }
+  }
+  return true;
+}
+
 namespace {
 
 std::vector<int64_t> divisors(int64_t extent) {
@@ -116,6 +130,20 @@ public:
       case TileProblem::Dim::Kind::Unit:
         choices.push_back({1});
         break;
+      }
+    }
+    // Of a sum, what lies inside of a loop that stays whole cannot be cut
+    // either, and other loops inside of one only evenly.
+    for (const TileProblem::Work &step : problem.work) {
+      bool whole = false, inside = false;
+      for (unsigned dim : step.matrix ? step.k : std::vector<unsigned>()) {
+        int64_t extent = problem.dims[dim].extent;
+        if (whole)
+          choices[dim] = {extent};
+        else if (inside && choices[dim].size() > 1)
+          choices[dim] = divisors(extent);
+        whole |= choices[dim].front() != 1;
+        inside |= extent != 1;
       }
     }
     findMappings();
@@ -341,6 +369,15 @@ private:
     TilePlan plan;
     for (size_t dim = 0; dim < position.tiles.size(); ++dim)
       plan.tiles.push_back(choices[dim][position.tiles[dim]]);
+    for (const TileProblem::Work &step : problem.work) {
+      bool cut = false;
+      for (size_t i = step.k.size(); step.matrix && i-- > 0;) {
+        unsigned dim = step.k[i];
+        if (cut)
+          plan.tiles[dim] = 1;
+        cut |= plan.isTiled(problem, dim);
+      }
+    }
     plan.grid = position.mapping.grid;
     // What a core does only once is outermost, so that nothing is loaded again
     // inside of it.
@@ -501,6 +538,8 @@ std::string tessera::describePlan(const TileProblem &problem,
   std::string text = fmt::format("{}", fmt::join(tiles, ", "));
   if (!cores.empty())
     text += fmt::format("; cores {}", fmt::join(cores, ", "));
+  if (plan.interleave > 1)
+    text += fmt::format(" in steps of {}", plan.interleave);
   text += fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
   if (hasAccumulators(problem))
     text += fmt::format(", {} accumulator{}", plan.accDepth,
@@ -552,6 +591,8 @@ Status tessera::verifyPlan(const TileProblem &problem, const TilePlan &plan,
   TilePlan again = plan;
   TileCost cost(problem, target);
   cost.evaluate(again);
+  if (!problem.keepsOrder(plan.tiles))
+    return bad("a sum's order would depend on the tiles");
   if (!cost.fits(again) || again.spmBytes != plan.spmBytes ||
       again.accBytes != plan.accBytes)
     return bad(fmt::format("needs {} bytes of SPM and {} of ACC",

@@ -61,6 +61,8 @@ public:
     uint64_t elementBytes = 4;
     Memory memory = Memory::Spm;
     Traffic traffic = Traffic::None;
+    /// The matrix engine reads it from SPM: its rows may get room between them.
+    bool isMatrixInput = false;
   };
 
   /// A step of each tile; the lists index `dims`.
@@ -76,6 +78,13 @@ public:
   std::vector<Dim> dims;
   std::vector<Buffer> buffers;
   std::vector<Work> work;
+
+  /// Sums of the matrix engine go through their terms in one order, whatever
+  /// the tiles: a tile is a part of the flattened loops. So of its loops one
+  /// may be cut, those outside of it have tiles of 1, those inside stay whole;
+  /// and what is left of a cut comes last, so that inside of others it must
+  /// divide.
+  bool keepsOrder(const std::vector<int64_t> &tiles) const;
 
   /// InvalidArgument if an index, extent or factor is out of range.
   Status check() const;
@@ -95,12 +104,16 @@ struct TilePlan {
   /// The same of ACC buffers: with 1 tiles may be larger, but each waits until
   /// the one before has left.
   unsigned accDepth = 2;
+  /// Core c of n takes place c / interleave + c mod interleave * n / interleave
+  /// in the grid, where that brings cores nearer to what they load.
+  int64_t interleave = 1;
   uint64_t spmBytes = 0, accBytes = 0;
   double cycles = 0; ///< Estimate.
 
   bool isSameAs(const TilePlan &other) const {
     return tiles == other.tiles && grid == other.grid && order == other.order &&
-           depth == other.depth && accDepth == other.accDepth;
+           depth == other.depth && accDepth == other.accDepth &&
+           interleave == other.interleave;
   }
   bool isTiled(const TileProblem &problem, unsigned dim) const {
     return tiles[dim] != problem.dims[dim].extent;

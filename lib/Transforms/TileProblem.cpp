@@ -238,15 +238,17 @@ private:
   }
 
   void addBuffers(linalg::LinalgOp op) {
+    auto contraction = matchContraction(op);
+    bool matrix = contraction && usesMatrixEngine(op, *contraction);
     for (OpOperand *operand : op.getDpsInputOperands()) {
       Operation *producer = operand->get().getDefiningOp();
       if (isMember(producer) || isa_and_nonnull<tensor::EmptyOp>(producer))
         continue;
       bool made = isa_and_nonnull<linalg::FillOp>(producer);
       addBuffer(op, operand, Memory::Spm, made ? Traffic::None : Traffic::Load);
+      if (matrix)
+        nest.problem.buffers.back().isMatrixInput = true;
     }
-    auto contraction = matchContraction(op);
-    bool matrix = contraction && usesMatrixEngine(op, *contraction);
     for (OpOperand &init : op.getDpsInitsMutable())
       addBuffer(op, &init, matrix ? Memory::Acc : Memory::Spm,
                 op == nest.root ? Traffic::Store : Traffic::None);

@@ -108,6 +108,36 @@ def NormalizePass : Pass<"tessera-normalize", "::mlir::func::FuncOp"> {
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def ChannelsLastPass : Pass<"tessera-channels-last", "::mlir::func::FuncOp"> {
+  let summary = "Lay tensors of convolutions out with their channels last";
+  let description = [{
+    The matrix engine reads, for each position, adjacent channels: so results of
+    convolutions become [positions, channels], and results of element-wise
+    operations, windows, paddings and concatenations follow their inputs. What
+    reads them reads them through other maps; nothing is transposed. A tensor
+    whose readers could not follow (a reshape, a slice, the function's result)
+    stays as it is.
+
+    Loops take the order of the result. If a convolution's input changed and its
+    weights are constant, its sum goes over the window's positions, then the
+    channels, and the weights are packed as [result channel, window, channel].
+
+    ```mlir
+    %r = linalg.generic {indexing_maps = [(f, y, x, c, i, j) -> (c, y + i, x + j),
+                                          (f, y, x, c, i, j) -> (f, c, i, j),
+                                          (f, y, x, c, i, j) -> (f, y, x)], ...}
+    ```
+    becomes
+    ```mlir
+    %r = linalg.generic {indexing_maps = [(y, x, f, i, j, c) -> (y + i, x + j, c),
+                                          (y, x, f, i, j, c) -> (f, i, j, c),
+                                          (y, x, f, i, j, c) -> (y, x, f)], ...}
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FormDispatchesPass : Pass<"tessera-form-dispatches", "::mlir::func::FuncOp"> {
   let summary = "Group operations into dispatches";
   let description = [{
@@ -203,8 +233,12 @@ def ConvertToTilePass : Pass<"tessera-convert-to-tile", "::mlir::ModuleOp"> {
     end of that block if it is written. Contractions become `tile.mma` with
     their accumulator in ACC, everything else `tile.map`. The fill that starts a
     reduction goes away: its first step overwrites, in a loop over the reduced
-    dimension by `accumulate_if`.
+    dimension by `accumulate_if`. Rows of the operands of a `tile.mma` that would
+    all lie in the same few banks of the SPM get some room between them.
   }];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
+  ];
   let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::affine::AffineDialect"];
 }
 

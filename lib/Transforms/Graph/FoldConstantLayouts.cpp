@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Graph/ConstantLayout.h"
 #include "dialects/Graph/GraphConstants.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,7 +16,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Transforms/GraphPasses.h"
 #include "llvm/ADT/SetVector.h"
-#include <cstring>
 
 namespace tessera {
 #define GEN_PASS_DEF_FOLDCONSTANTLAYOUTS
@@ -24,33 +24,6 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
-
-/// Row-major elements of `width` bytes and shape `from`, with dimension i of
-/// the result being dimension permutation[i] of the source.
-static SmallVector<char> transposeBytes(ArrayRef<char> source, size_t width,
-                                        ArrayRef<int64_t> from,
-                                        ArrayRef<int64_t> permutation) {
-  size_t rank = from.size();
-  SmallVector<size_t> strides(rank, width);
-  for (size_t i = rank; i-- > 1;)
-    strides[i - 1] = strides[i] * from[i];
-  SmallVector<char> result(source.size());
-  SmallVector<int64_t> index(rank, 0);
-  size_t offset = 0;
-  for (size_t at = 0; at < result.size(); at += width) {
-    std::memcpy(result.data() + at, source.data() + offset, width);
-    // The next index of the result, last dimension fastest.
-    for (size_t i = rank; i-- > 0;) {
-      int64_t dim = permutation[i];
-      offset += strides[dim];
-      if (++index[i] < from[dim])
-        break;
-      offset -= strides[dim] * from[dim];
-      index[i] = 0;
-    }
-  }
-  return result;
-}
 
 namespace {
 struct FoldConstantLayouts
@@ -83,9 +56,9 @@ struct FoldConstantLayouts
       if (!bytes)
         return;
       if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
-        bytes = transposeBytes(*bytes, type.getElementTypeBitWidth() / 8,
-                               constant.getShapedType().getShape(),
-                               transpose.getPermutation());
+        bytes = graph::transposeBytes(*bytes, type.getElementTypeBitWidth() / 8,
+                                      constant.getShapedType().getShape(),
+                                      transpose.getPermutation());
       StringRef name = resource ? resource.getRawHandle().getKey() : "constant";
       folded = graph::makeConstant(type, *bytes, name);
     }

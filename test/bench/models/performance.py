@@ -54,19 +54,28 @@ def main_loss(report):
     return f"{cause} {100 * causes[cause] / total:.0f} %" if causes[cause] else "–"
 
 
+def expectation(report):
+    """By how much the mapper's estimate of all kernels is off."""
+    planned = [(dispatch["mapping"]["expected_cycles"] * dispatch["runs"],
+                dispatch["kernel_cycles"])
+               for dispatch in report["dispatches"] if dispatch["mapping"]]
+    expected, simulated = (sum(column) for column in zip(*planned))
+    return f"{100 * (expected / simulated - 1):+.0f} %"
+
+
 def cells(report):
     if isinstance(report, str):
-        return ["–"] * 5
+        return ["–"] * 6
     bound = report["bound"]
     return [f"{bound['cycles']:,}", f"{report['cycles']:,}", f"{bound['efficiency']:.3f}",
-            bound["limiter"], main_loss(report)]
+            bound["limiter"], main_loss(report), expectation(report)]
 
 
 def table(arch, element, results):
     """The lines about one architecture."""
     lines = [f"### {arch}", "",
-             "| workload | bound | cycles | efficiency | limited by | largest loss |",
-             "|---|---|---|---|---|---|"]
+             "| workload | bound | cycles | efficiency | limited by | largest loss | expected |",
+             "|---|---|---|---|---|---|---|"]
     product, count, missing = 1.0, 0, []
     for name, report in results:
         lines.append(f"| {name} | " + " | ".join(cells(report)) + " |")
@@ -88,7 +97,8 @@ def section(architectures, element, results):
              f"Models in {element}. `efficiency` is `bound.efficiency` of docs/report.md: the floor",
              "that operators and architecture set, divided by the simulated cycles. The largest loss",
              "is the cause of docs/timing.md that takes most of the limiting engine's time, over all",
-             "cores, beside its work.", ""]
+             "cores, beside its work. `expected` says by how much the mapper's estimate of the",
+             "kernels' cycles (`--explain`) is off.", ""]
     for arch in architectures:
         lines += table(arch, element, [(name, reports[arch]) for name, reports in results])
     return "\n".join(lines) + END

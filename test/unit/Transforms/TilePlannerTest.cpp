@@ -23,13 +23,16 @@ Architecture preset(const char *name) {
   return *arch;
 }
 
-TileProblem::Extent along(unsigned dim, int64_t extent) { return {{{dim, 1}}, extent}; }
+TileProblem::Extent along(unsigned dim, int64_t extent) {
+  return {{{dim, 1}}, extent};
+}
 
 /// c[m, n] = sum of a[m, k] * b[k, n] in f32.
 TileProblem matmul(int64_t m, int64_t n, int64_t k) {
   TileProblem problem;
   problem.name = "matmul";
-  problem.dims = {{m, Kind::Free, false}, {n, Kind::Free, false}, {k, Kind::Free, true}};
+  problem.dims = {
+      {m, Kind::Free, false}, {n, Kind::Free, false}, {k, Kind::Free, true}};
   problem.buffers = {
       {"a", {along(0, m), along(2, k)}, 4, Memory::Spm, Traffic::Load},
       {"b", {along(2, k), along(1, n)}, 4, Memory::Spm, Traffic::Load},
@@ -88,7 +91,8 @@ TEST(TilePlanner, WindowsOverlap) {
   TileProblem problem;
   problem.name = "window";
   problem.dims = {{1000, Kind::Whole, false}, {5, Kind::Whole, true}};
-  problem.buffers = {{"in", {{{{0, 2}, {1, 1}}, 2003}}, 4, Memory::Spm, Traffic::Load}};
+  problem.buffers = {
+      {"in", {{{{0, 2}, {1, 1}}, 2003}}, 4, Memory::Spm, Traffic::Load}};
   Result<TilePlan> plan = planTiles(problem, target);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->spmBytes, target.allocatedBytes(2003 * 4));
@@ -118,7 +122,8 @@ TEST(TilePlanner, WhatCannotFitIsAnErrorWithBytes) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.status().code(), StatusCode::ResourceExhausted);
   EXPECT_THAT(plan.status().message(), testing::HasSubstr("fc1"));
-  EXPECT_THAT(plan.status().message(), testing::HasSubstr("8388608 bytes of SPM"));
+  EXPECT_THAT(plan.status().message(),
+              testing::HasSubstr("8388608 bytes of SPM"));
   EXPECT_THAT(plan.status().message(), testing::HasSubstr("65536"));
 }
 
@@ -228,6 +233,121 @@ TEST(TilePlanner, LoopsNestNoDeeperThanTheHardwareAllows) {
   EXPECT_LE(loops, 6u);
 }
 
+TEST(TilePlanner, SumsKeepTheirOrder) {
+  // A convolution's sum over 3 x 3 positions and 64 channels.
+  TileProblem problem;
+  problem.dims = {
+      {3, Kind::Free, true}, {3, Kind::Free, true}, {64, Kind::Free, true}};
+  TileProblem::Work work;
+  work.matrix = true;
+  work.k = {0, 1, 2};
+  problem.work = {work};
+  EXPECT_TRUE(problem.keepsOrder({3, 3, 64}));
+  EXPECT_TRUE(problem.keepsOrder({1, 3, 64}));
+  EXPECT_TRUE(problem.keepsOrder({2, 3, 64})); // The third row comes last.
+  EXPECT_TRUE(problem.keepsOrder({1, 1, 32}));
+  // Channels 0 to 31 of all positions would come first.
+  EXPECT_FALSE(problem.keepsOrder({3, 3, 32}));
+  EXPECT_FALSE(problem.keepsOrder({1, 3, 32}));
+  EXPECT_FALSE(problem.keepsOrder({3, 1, 64}));
+  // What is left of each position's channels would come last of all.
+  EXPECT_FALSE(problem.keepsOrder({1, 1, 48}));
+  problem.work[0].matrix = false;
+  EXPECT_TRUE(problem.keepsOrder({3, 3, 32}));
+}
+
+TEST(TilePlanner, PlansOfConvolutionsKeepTheOrder) {
+  Architecture arch = preset("tiny");
+  TargetModel target(arch);
+  // 14 x 14 positions, 256 channels to 64: the input's rows alone fill the SPM.
+  TileProblem problem;
+  problem.name = "convolution";
+  problem.dims = {{14, Kind::Free, false}, {14, Kind::Free, false},
+                  {64, Kind::Free, false}, {3, Kind::Free, true},
+                  {3, Kind::Free, true},   {256, Kind::Free, true}};
+  TileProblem::Extent y{{{0, 1}, {3, 1}}, 16}, x{{{1, 1}, {4, 1}}, 16};
+  problem.buffers = {
+      {"a", {y, x, along(5, 256)}, 4, Memory::Spm, Traffic::Load},
+      {"b",
+       {along(2, 64), along(3, 3), along(4, 3), along(5, 256)},
+       4,
+       Memory::Spm,
+       Traffic::Load},
+      {"c",
+       {along(0, 14), along(1, 14), along(2, 64)},
+       4,
+       Memory::Acc,
+       Traffic::Store}};
+  TileProblem::Work work;
+  work.matrix = true;
+  work.m = {0, 1};
+  work.n = {2};
+  work.k = {3, 4, 5};
+  problem.work = {work};
+  Result<TilePlan> plan = planTiles(problem, target);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_TRUE(verifyPlan(problem, *plan, target).ok());
+  EXPECT_TRUE(problem.keepsOrder(plan->tiles));
+  TilePlan wrong = *plan;
+  wrong.tiles[3] = wrong.tiles[4] = 3;
+  wrong.tiles[5] = 128;
+  Status status = verifyPlan(problem, wrong, target);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.message(), testing::HasSubstr("order"));
+}
+
+TEST(TargetModel, RowsAvoidTheSameBanks) {
+  // edge's 32 banks of 32 bytes repeat after 1024.
+  Architecture arch = preset("edge");
+  TargetModel target(arch);
+  EXPECT_EQ(target.rowPitch(64), 64u);
+  EXPECT_EQ(target.rowPitch(192), 192u);
+  EXPECT_EQ(target.rowPitch(128), 128u); // Eight places.
+  EXPECT_EQ(target.rowPitch(256), 320u); // Four.
+  EXPECT_EQ(target.rowPitch(1024), 1088u);
+  EXPECT_EQ(target.rowPitch(4096), 4160u);
+}
+
+TEST(NetworkLoad, NearMemoryNeedsNoLink) {
+  // 4 x 4 routers, channel i at router i mod 16, 256 bytes each: a column of
+  // 256 bytes of a matrix with rows of 8 KiB lies at one router.
+  Architecture arch = preset("server");
+  NetworkLoad network(arch);
+  ASSERT_TRUE(network.hasLinks());
+  NetworkLoad::Share columns{8192, 256, 32, 16, 1};
+  for (double flits : network.linkFlits(columns, 16, 1))
+    EXPECT_EQ(flits, 0);
+  // Columns of 512 bytes lie at routers 2 p and 2 p + 1. Core 0 has p = 0; core
+  // 1, with p = 1, is next to router 2 and asks router 3 over the same link:
+  // for each burst it sends 1 flit over link 1 -> 2, and half of them on over 2
+  // -> 3.
+  NetworkLoad::Share wide{8192, 512, 16, 16, 1};
+  const std::vector<double> &far = network.linkFlits(wide, 16, 1);
+  EXPECT_EQ(*std::max_element(far.begin(), far.end()), 3);
+  // In steps of two, core c has the place c / 2 + c mod 2 * 8, whose columns
+  // lie at routers c and its neighbour: half of the requests and of the answers
+  // go over the link between the two, in each direction.
+  const std::vector<double> &near = network.linkFlits(wide, 16, 2);
+  EXPECT_EQ(*std::max_element(near.begin(), near.end()), 1);
+}
+
+TEST(NetworkLoad, RowsThatTurnReachAllMemory) {
+  // Rows of 256 bytes more go round all channels. Each of 8 cores on one side
+  // of the middle asks for half of its bursts across it, over 4 links, and is
+  // answered in the other direction, while as many answers come to the other
+  // side's requests.
+  Architecture arch = preset("server");
+  NetworkLoad network(arch);
+  NetworkLoad::Share share{8448, 256, 33, 1, 1};
+  const std::vector<double> &flits = network.linkFlits(share, 16, 1);
+  EXPECT_DOUBLE_EQ(*std::max_element(flits.begin(), flits.end()), 2);
+}
+
+TEST(NetworkLoad, CrossbarsHaveNoLinks) {
+  Architecture arch = preset("tpuv4like");
+  EXPECT_FALSE(NetworkLoad(arch).hasLinks());
+}
+
 TEST(TilePlanner, CheckRefusesBadIndices) {
   TileProblem problem = matmul(8, 8, 8);
   problem.buffers[0].extents[0].terms[0].dim = 7;
@@ -260,7 +380,8 @@ TEST(TilePlanner, RandomProblemsGiveLegalPlansOrErrors) {
   for (int round = 0; round < 300; ++round) {
     Architecture arch = preset(round % 2 ? "tiny" : "edge");
     TargetModel target(arch, 1 + below(2));
-    TileProblem problem = matmul(1 + below(500), 1 + below(500), 1 + below(500));
+    TileProblem problem =
+        matmul(1 + below(500), 1 + below(500), 1 + below(500));
     for (TileProblem::Dim &dim : problem.dims)
       dim.kind = Kind(below(3));
     Result<TilePlan> plan = planTiles(problem, target);
