@@ -60,10 +60,12 @@ def Tile_AllocOp : Tile_Op<"alloc"> {
     A buffer in SPM or ACC that lives in its block: a new one (with unspecified
     contents) in each iteration. `depth` is how many copies the allocator gives
     it, used in turn, so that one iteration may fill its copy while the engines
-    still read the one before.
+    still read the one before. Its elements lie in row-major order; rows may have
+    room between them.
 
     ```mlir
     %a = tile.alloc {depth = 2} : memref<8x8xf32, #tile.space<spm>>
+    %b = tile.alloc : memref<8x512xbf16, strided<[544, 1]>, #tile.space<spm>>
     ```
   }];
   let arguments = (ins DefaultValuedAttr<I64Attr, "1">:$depth);

@@ -34,8 +34,8 @@ static MemRefType localType(Value view, Space space) {
                          tile::SpaceAttr::get(type.getContext(), space));
 }
 
-/// The same with room between the rows, such that the matrix engine reads them
-/// from different banks.
+/// The same with room between the rows: those that stream through the matrix
+/// engine from the same few banks would keep the weights there from being read.
 static MemRefType withRowPitch(MemRefType type, const TargetModel &target) {
   ArrayRef<int64_t> shape = type.getShape();
   uint64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -228,7 +228,7 @@ private:
       MemRefType type = localType(view, space);
       if (space == Space::Spm && llvm::any_of(list, [&](Operation *user) {
             return isMatrixContraction(user) &&
-                   llvm::is_contained(valuesRead(user), view);
+                   cast<linalg::LinalgOp>(user).getDpsInputs()[0] == view;
           }))
         type = withRowPitch(type, target);
       Value local = allocate(loc, type, first);

@@ -88,12 +88,6 @@ double TargetModel::bursts(const Transfer &transfer) const {
          double(ceilDiv(transfer.rowBytes, arch.dma.burstBytes));
 }
 
-double TargetModel::conflictCycles(NumericFormat format,
-                                   const Transfer &transfer) const {
-  uint64_t bytes = std::min<uint64_t>(transfer.rowBytes, arch.dma.burstBytes);
-  return bursts(transfer) * conflictShare(format, bytes);
-}
-
 double TargetModel::matrixLatency(NumericFormat format) const {
   double load = arch.matrix.rows;
   if (scale(format) < 1)

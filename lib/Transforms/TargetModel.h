@@ -34,8 +34,9 @@ public:
   /// What a local buffer of `bytes` takes: buffers start on bank boundaries.
   uint64_t allocatedBytes(uint64_t bytes) const;
 
-  /// From one row of an operand of the matrix engine to the next in SPM, so
-  /// that rows do not all lie in the same few banks: `bytes`, or a little more.
+  /// From one row that streams through the matrix engine to the next in SPM, so
+  /// that they do not all lie in the same few banks and keep the weights there
+  /// from being read: `bytes`, or a little more.
   uint64_t rowPitch(uint64_t bytes) const;
 
   /// Rows of K in one block of the matrix engine.
@@ -58,9 +59,6 @@ public:
   };
   /// The bursts that it takes.
   double bursts(const Transfer &transfer) const;
-  /// Cycles that the matrix engine loses because loads of `transfer` write to
-  /// banks that it reads.
-  double conflictCycles(NumericFormat format, const Transfer &transfer) const;
   /// Moving it between DRAM and SPM, while `sharers` cores do the same.
   double transferCycles(const Transfer &transfer, unsigned sharers) const;
   /// From a load's issue to its first data.

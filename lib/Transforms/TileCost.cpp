@@ -147,7 +147,7 @@ void TileCost::countBytes(TilePlan &plan) const {
         if (&extent != &buffer.extents.back())
           rows *= count;
       }
-      if (buffer.isMatrixInput && rows > 1)
+      if (buffer.streams && rows > 1)
         size = rows * target.rowPitch(size / rows);
       bytes += target.allocatedBytes(size) * copies;
     };
@@ -290,10 +290,7 @@ double TileCost::cycles(TilePlan &plan) const {
       outputTiles *= double(tripsOfCore(plan, dim));
     cores *= unsigned(std::min<int64_t>(plan.grid[dim], trips(plan, dim)));
   }
-  auto matrixStep =
-      std::find_if(problem.work.begin(), problem.work.end(),
-                   [](const TileProblem::Work &step) { return step.matrix; });
-  double load = 0, store = 0, firstLoad = 0, lastStore = 0, conflicts = 0;
+  double load = 0, store = 0, firstLoad = 0, lastStore = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     Traffic traffic = problem.buffers[i].traffic;
     if (traffic == Traffic::None)
@@ -301,8 +298,6 @@ double TileCost::cycles(TilePlan &plan) const {
     TargetModel::Transfer tile = transfer(plan, i);
     double once = target.transferCycles(tile, cores), count = moves(plan, i);
     (traffic == Traffic::Load ? load : store) += once * count;
-    if (traffic == Traffic::Load && matrixStep != problem.work.end())
-      conflicts += count * target.conflictCycles(matrixStep->format, tile);
     (traffic == Traffic::Load ? firstLoad : lastStore) += once;
   }
   double matrix = 0, vector = 0, lastMatrix = 0, lastVector = 0;
@@ -323,7 +318,6 @@ double TileCost::cycles(TilePlan &plan) const {
     if (step.matrix) // Through the array, after the last of them.
       lastMatrix += target.matrixLatency(step.format);
   }
-  matrix += conflicts;
   double latency = target.transferLatency();
   if (plan.depth < 2) // Nothing overlaps.
     return load + matrix + vector + store +

@@ -61,8 +61,8 @@ public:
     uint64_t elementBytes = 4;
     Memory memory = Memory::Spm;
     Traffic traffic = Traffic::None;
-    /// The matrix engine reads it from SPM: its rows may get room between them.
-    bool isMatrixInput = false;
+    /// The matrix engine's `a`: its rows may get room between them.
+    bool streams = false;
   };
 
   /// A step of each tile; the lists index `dims`.

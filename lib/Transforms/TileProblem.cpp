@@ -246,8 +246,8 @@ private:
         continue;
       bool made = isa_and_nonnull<linalg::FillOp>(producer);
       addBuffer(op, operand, Memory::Spm, made ? Traffic::None : Traffic::Load);
-      if (matrix)
-        nest.problem.buffers.back().isMatrixInput = true;
+      if (matrix && operand->getOperandNumber() == 0)
+        nest.problem.buffers.back().streams = true;
     }
     for (OpOperand &init : op.getDpsInitsMutable())
       addBuffer(op, &init, matrix ? Memory::Acc : Memory::Spm,

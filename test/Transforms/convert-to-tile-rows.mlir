@@ -5,10 +5,11 @@
 #mn = affine_map<(m, n, k) -> (m, n)>
 
 // tiny's 16 banks of 16 bytes repeat after 256 bytes, so rows of 64 f32 would all
-// begin in the same bank: they get 64 bytes of room. Accumulators stay as they are.
+// begin in the same bank: those that stream get 64 bytes of room. Weights and
+// accumulators stay as they are.
 // CHECK-LABEL: tile.kernel @product
 // CHECK-DAG: tile.alloc : memref<8x64xf32, strided<[80, 1]>, #tile.space<spm>>
-// CHECK-DAG: tile.alloc : memref<64x64xf32, strided<[80, 1]>, #tile.space<spm>>
+// CHECK-DAG: tile.alloc : memref<64x64xf32, #tile.space<spm>>
 // CHECK-DAG: tile.alloc : memref<8x64xf32, #tile.space<acc>>
 func.func private @product(%x: memref<8x64xf32, #tile.space<dram>>, %w: memref<64x64xf32, #tile.space<dram>>,
                            %y: memref<8x64xf32, #tile.space<dram>>)

@@ -233,8 +233,9 @@ def ConvertToTilePass : Pass<"tessera-convert-to-tile", "::mlir::ModuleOp"> {
     end of that block if it is written. Contractions become `tile.mma` with
     their accumulator in ACC, everything else `tile.map`. The fill that starts a
     reduction goes away: its first step overwrites, in a loop over the reduced
-    dimension by `accumulate_if`. Rows of the operands of a `tile.mma` that would
-    all lie in the same few banks of the SPM get some room between them.
+    dimension by `accumulate_if`. Rows that stream through the matrix engine
+    (`a` of a `tile.mma`) and would all lie in the same few banks of the SPM get
+    some room between them.
   }];
   let options = [
     Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
