@@ -78,9 +78,10 @@ static func::FuncOp outline(graph::DispatchOp dispatch, SymbolTable &symbols) {
                                        FunctionType::get(context, types, {}));
   function.setPrivate();
   function->setAttr("tile.dispatch", UnitAttr::get(context));
-  for (StringRef name : {nodesAttrName, StringLiteral("depth"),
-                         StringLiteral("acc_depth"), StringLiteral("cores"),
-                         StringLiteral("interleave")})
+  for (StringRef name :
+       {nodesAttrName, StringLiteral("depth"), StringLiteral("acc_depth"),
+        StringLiteral("panel_depth"), StringLiteral("cores"),
+        StringLiteral("interleave")})
     if (Attribute attribute = dispatch->getAttr(name))
       function->setAttr(name, attribute);
   symbols.insert(function);

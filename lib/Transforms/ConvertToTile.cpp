@@ -111,6 +111,12 @@ public:
       depth = accDepth = attribute.getInt();
     if (auto attribute = function->getAttrOfType<IntegerAttr>("acc_depth"))
       accDepth = attribute.getInt();
+    if (auto cores = function->getAttrOfType<DenseI64ArrayAttr>("cores"))
+      if (auto attribute =
+              function->getAttrOfType<IntegerAttr>("panel_depth")) {
+        numTileLoops = cores.size();
+        panelDepth = attribute.getInt();
+      }
   }
 
   LogicalResult build() {
@@ -173,9 +179,16 @@ private:
   }
 
   int64_t depthAt(Operation *op, MemRefType type) {
-    if (!op->getParentOfType<scf::ForOp>())
+    size_t loops = 0;
+    for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+         loop = loop->getParentOfType<scf::ForOp>())
+      ++loops;
+    if (loops == 0)
       return 1;
-    return tile::getSpace(type) == Space::Acc ? accDepth : depth;
+    if (tile::getSpace(type) == Space::Acc)
+      return accDepth;
+    // Around a loop over other tiles.
+    return loops < numTileLoops ? panelDepth : depth;
   }
 
   tile::AllocOp allocate(Location loc, MemRefType type, Operation *before) {
@@ -505,7 +518,8 @@ private:
   func::FuncOp function;
   const TargetModel &target;
   OpBuilder builder;
-  int64_t depth = 2, accDepth = 2;
+  int64_t depth = 2, accDepth = 2, panelDepth = 2;
+  size_t numTileLoops = 0; ///< Loops over output tiles, outside of all others.
   SmallVector<Operation *> steps; ///< In program order.
   llvm::SetVector<Value> accumulators;
   llvm::DenseMap<Value, Value> locals;

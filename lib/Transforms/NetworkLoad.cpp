@@ -61,19 +61,23 @@ uint32_t NetworkLoad::coreNode(uint32_t core, uint32_t cores) const {
          (arch.cores.meshX * arch.cores.meshY);
 }
 
-const std::vector<double> &NetworkLoad::linkFlits(const Share &share,
-                                                  uint32_t cores,
+const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
                                                   uint32_t interleave) {
+  uint64_t unit = mapping->channelBytes();
+  uint64_t period = unit * arch.dram.channels;
+  uint64_t rows = period / std::gcd(share.pitch, period);
+  // Rows that begin at many channels reach all of them alike.
+  constexpr uint64_t many = 8;
+  if (rows > many || share.run >= period) {
+    share = {period, period, 1, 1, 1};
+    rows = 1;
+  }
   auto [place, isNew] = known.try_emplace({share, cores, interleave});
   std::vector<double> &links = place->second;
   if (!isNew)
     return links;
   links.assign(numLinks, 0);
   const std::vector<uint32_t> &ports = arch.noc.memoryPorts;
-  uint64_t unit = mapping->channelBytes();
-  uint64_t period = unit * arch.dram.channels;
-  uint64_t rows = std::min<uint64_t>(arch.dram.channels,
-                                     period / std::gcd(share.pitch, period));
   uint64_t turns = (share.runs + share.count - 1) / share.count;
   double flits = double((arch.dma.burstBytes + arch.noc.linkBytes - 1) /
                         arch.noc.linkBytes);

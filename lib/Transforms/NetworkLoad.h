@@ -40,7 +40,7 @@ public:
   /// Flits on each link between routers, for every core and every burst that it
   /// moves, if `cores` cores share the tensor so and take their places in the
   /// grid interleaved (TilePlan::interleave).
-  const std::vector<double> &linkFlits(const Share &share, uint32_t cores,
+  const std::vector<double> &linkFlits(Share share, uint32_t cores,
                                        uint32_t interleave);
 
   /// Whether there are links between routers at all.

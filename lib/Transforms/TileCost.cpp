@@ -130,8 +130,23 @@ unsigned TileCost::slots(const TilePlan &plan, size_t buffer) const {
         fills *= double(tripsOfCore(plan, dim));
   if (fills <= 1)
     return 1;
-  return problem.buffers[buffer].memory == Memory::Acc ? plan.accDepth
-                                                       : plan.depth;
+  if (problem.buffers[buffer].memory == Memory::Acc)
+    return plan.accDepth;
+  return isPanel(plan, buffer) ? plan.panelDepth : plan.depth;
+}
+
+bool TileCost::isPanel(const TilePlan &plan, size_t buffer) const {
+  if (problem.buffers[buffer].traffic != Traffic::Load)
+    return false;
+  bool isInside = false; // Of a loop that does not change it.
+  for (unsigned dim : plan.order)
+    if (plan.isTiled(problem, dim)) {
+      if (dependsOn(buffer, dim))
+        isInside = false;
+      else if (!problem.dims[dim].reduction)
+        isInside = true;
+    }
+  return isInside;
 }
 
 void TileCost::countBytes(TilePlan &plan) const {
@@ -290,7 +305,7 @@ double TileCost::cycles(TilePlan &plan) const {
       outputTiles *= double(tripsOfCore(plan, dim));
     cores *= unsigned(std::min<int64_t>(plan.grid[dim], trips(plan, dim)));
   }
-  double load = 0, store = 0, firstLoad = 0, lastStore = 0;
+  double load = 0, store = 0, firstLoad = 0, lastStore = 0, refills = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     Traffic traffic = problem.buffers[i].traffic;
     if (traffic == Traffic::None)
@@ -299,6 +314,8 @@ double TileCost::cycles(TilePlan &plan) const {
     double once = target.transferCycles(tile, cores), count = moves(plan, i);
     (traffic == Traffic::Load ? load : store) += once * count;
     (traffic == Traffic::Load ? firstLoad : lastStore) += once;
+    if (plan.panelDepth < 2 && isPanel(plan, i))
+      refills += (count - 1) * (once + target.transferLatency());
   }
   double matrix = 0, vector = 0, lastMatrix = 0, lastVector = 0;
   for (const TileProblem::Work &step : problem.work) {
@@ -344,5 +361,5 @@ double TileCost::cycles(TilePlan &plan) const {
   double drain = lastStore + latency + (matrix > 0 ? lastVector : 0);
   if (matrix > 0 && pipeline == matrix)
     drain += lastMatrix - matrix / allTiles;
-  return latency + firstLoad + pipeline + drain;
+  return latency + firstLoad + pipeline + refills + drain;
 }

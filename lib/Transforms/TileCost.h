@@ -46,6 +46,8 @@ private:
   }
   bool hasParts(const TilePlan &plan, size_t buffer) const;
   std::vector<TilePlan> parts(const TilePlan &plan, size_t buffer) const;
+  /// Whether it stays while a loop over other tiles runs.
+  bool isPanel(const TilePlan &plan, size_t buffer) const;
   unsigned slots(const TilePlan &plan, size_t buffer) const;
   double moves(const TilePlan &plan, size_t buffer) const;
   /// How memory holds a tile of the buffer.

@@ -516,6 +516,8 @@ struct TileDispatchesPass
     if (plan.size() == 1) {
       dispatch->setAttr("cores",
                         rewriter.getDenseI64ArrayAttr(coreGrid(plan.front())));
+      dispatch->setAttr("panel_depth", rewriter.getI64IntegerAttr(
+                                           plan.front().plan.panelDepth));
       dispatch->setAttr("interleave", rewriter.getI64IntegerAttr(
                                           plan.front().plan.interleave));
     }

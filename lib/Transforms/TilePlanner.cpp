@@ -116,9 +116,9 @@ class Search {
 public:
   Search(const TileProblem &problem, const TargetModel &target,
          const TileCost &cost, unsigned depth, unsigned maxDepth,
-         unsigned accDepth)
+         unsigned accDepth, unsigned panelDepth)
       : problem(problem), target(target), cost(cost), depth(depth),
-        maxDepth(maxDepth), accDepth(accDepth) {
+        maxDepth(maxDepth), accDepth(accDepth), panelDepth(panelDepth) {
     for (const TileProblem::Dim &dim : problem.dims) {
       switch (dim.kind) {
       case TileProblem::Dim::Kind::Free:
@@ -389,6 +389,7 @@ private:
         });
     plan.depth = position.depth;
     plan.accDepth = accDepth;
+    plan.panelDepth = std::min(panelDepth, plan.depth);
     cost.evaluate(plan);
     return plan;
   }
@@ -432,7 +433,7 @@ private:
   const TileProblem &problem;
   const TargetModel &target;
   const TileCost &cost;
-  unsigned depth, maxDepth, accDepth;
+  unsigned depth, maxDepth, accDepth, panelDepth;
   std::vector<std::vector<int64_t>> choices;
   std::vector<Mapping> mappings;
 };
@@ -468,21 +469,26 @@ Result<TileChoice> tessera::chooseTiles(const TileProblem &problem,
   TESSERA_RETURN_IF_ERROR(problem.check());
   TileCost cost(problem, target);
   std::vector<TilePlan> plans;
-  auto search = [&](unsigned depth, unsigned maxDepth, unsigned accDepth) {
+  auto search = [&](unsigned depth, unsigned maxDepth, unsigned accDepth,
+                    unsigned panelDepth) {
     std::vector<TilePlan> found =
-        Search(problem, target, cost, depth, maxDepth, accDepth).run();
+        Search(problem, target, cost, depth, maxDepth, accDepth, panelDepth)
+            .run();
     plans.insert(plans.end(), found.begin(), found.end());
   };
-  search(2, 4, 2);
-  if (hasAccumulators(problem))
-    search(2, 4, 1);
+  search(2, 4, 2, 2);
+  if (hasAccumulators(problem)) {
+    search(2, 4, 1, 2);
+    search(2, 4, 2, 1);
+  }
   if (plans.empty())
-    search(1, 1, 1);
+    search(1, 1, 1, 1);
   if (!plans.empty())
     return choose(std::move(plans));
   TilePlan smallest;
   for (unsigned depth : {2u, 1u}) {
-    smallest = Search(problem, target, cost, depth, depth, depth).smallest();
+    smallest =
+        Search(problem, target, cost, depth, depth, depth, depth).smallest();
     if (cost.fits(smallest))
       return TileChoice{smallest, std::nullopt};
   }
@@ -541,6 +547,8 @@ std::string tessera::describePlan(const TileProblem &problem,
   if (plan.interleave > 1)
     text += fmt::format(" in steps of {}", plan.interleave);
   text += fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
+  if (plan.panelDepth < plan.depth)
+    text += ", 1 for panels";
   if (hasAccumulators(problem))
     text += fmt::format(", {} accumulator{}", plan.accDepth,
                         plan.accDepth == 1 ? "" : "s");

@@ -101,6 +101,9 @@ struct TilePlan {
   /// Copies of the SPM buffers that change from tile to tile: 2 lets the next
   /// tile's loads overlap with this tile's work.
   unsigned depth = 2;
+  /// The same of those that stay while an inner loop over other tiles runs: with
+  /// 1 they may be larger, but the next one's load overlaps with nothing.
+  unsigned panelDepth = 2;
   /// The same of ACC buffers: with 1 tiles may be larger, but each waits until
   /// the one before has left.
   unsigned accDepth = 2;
@@ -113,7 +116,7 @@ struct TilePlan {
   bool isSameAs(const TilePlan &other) const {
     return tiles == other.tiles && grid == other.grid && order == other.order &&
            depth == other.depth && accDepth == other.accDepth &&
-           interleave == other.interleave;
+           panelDepth == other.panelDepth && interleave == other.interleave;
   }
   bool isTiled(const TileProblem &problem, unsigned dim) const {
     return tiles[dim] != problem.dims[dim].extent;

@@ -186,8 +186,10 @@ def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp">
     stay static where a tile size does not divide an extent: the last tile of a
     parallel loop starts earlier and computes a part of its neighbour again, the
     rest of a reduction becomes an operation of its own behind the loop. The
-    planner also orders the parallel loops and says how many cores share each of
-    them (attribute `cores`).
+    planner also orders the parallel loops, says how many cores share each of
+    them (attribute `cores`) and how cores take their places (`interleave`). A sum
+    of the matrix engine goes through its terms in the same order whatever the
+    tiles.
 
     Paddings become dispatches of their own where that is expected to be faster:
     in tiles they keep the padded dimensions whole. A dispatch in which nothing
@@ -250,8 +252,10 @@ def SplitCoresPass : Pass<"tessera-split-cores", "::mlir::ModuleOp"> {
     their own and carry nothing in local buffers are shared: for each of them the
     kernel's attribute `cores` says among how many cores its iterations are dealt
     out in turn; without the attribute the outermost loop gets as many as there
-    are. The kernel's dispatches get a rectangle of cores. Each core does what
-    comes before a loop for itself. Buffers that a core fills only once lose
+    are. With the attribute `interleave` = q, core c of n takes the place
+    c / q + (c mod q) * n / q, which may be nearer to its memory. The kernel's
+    dispatches get a rectangle of cores. Each core does what comes before a loop
+    for itself. Buffers that a core fills only once lose
     their copies.
 
     With two cores
