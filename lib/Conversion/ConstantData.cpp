@@ -8,6 +8,7 @@
 #include "ConstantData.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "tessera/Conversion/MemoryPlan.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
 #include <cstring>
@@ -43,7 +44,7 @@ uint64_t ConstantData::addBytes(ArrayRef<char> contents) {
   for (uint64_t offset : candidates)
     if (std::memcmp(bytes.data() + offset, data.data(), data.size()) == 0)
       return offset;
-  uint64_t offset = llvm::alignTo(bytes.size(), alignment);
+  uint64_t offset = llvm::alignTo(bytes.size(), deviceAlignment(data.size()));
   bytes.resize(offset);
   bytes.insert(bytes.end(), data.begin(), data.end());
   candidates.push_back(offset);

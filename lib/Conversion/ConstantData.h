@@ -21,9 +21,6 @@ namespace tessera {
 
 class ConstantData {
 public:
-  /// Constants start on boundaries of this many bytes.
-  static constexpr uint64_t alignment = 64;
-
   /// Offset of the constant's row-major elements; nullopt if the attribute
   /// holds no bytes of its own (a resource that was not loaded, an unknown
   /// kind).

@@ -123,3 +123,7 @@ tessera::planMemory(const MemoryPlanProblem &problem) {
                               problem.capacity));
   return solution;
 }
+
+uint64_t tessera::deviceAlignment(uint64_t bytes) {
+  return std::clamp<uint64_t>(std::bit_floor(bytes / 16), 64, 16384);
+}

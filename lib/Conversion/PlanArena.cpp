@@ -20,7 +20,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Buffers start on boundaries of this many bytes, as bursts do.
+/// The arena is a multiple of it.
 static constexpr uint64_t arenaAlignment = 64;
 
 static LogicalResult planArena(device::ProgramOp program,
@@ -35,7 +35,7 @@ static LogicalResult planArena(device::ProgramOp program,
     MemoryPlanProblem::Buffer buffer;
     buffer.name = std::to_string(allocs.size());
     buffer.bytes = alloc.getBuffer().getType().getBytes();
-    buffer.alignment = arenaAlignment;
+    buffer.alignment = deviceAlignment(buffer.bytes);
     buffer.begin = UINT32_MAX;
     for (Operation *user : alloc.getBuffer().getUsers()) {
       buffer.begin = std::min(buffer.begin, positions[user]);

@@ -60,6 +60,12 @@ struct MemoryPlanSolution {
 /// with the bytes needed and available if they do not fit.
 Result<MemoryPlanSolution> planMemory(const MemoryPlanProblem &problem);
 
+/// Where buffers and constants in device memory start: on a boundary of at most
+/// a sixteenth of their size, 64 bytes to 16 KiB. So bursts of large ones reach
+/// over no more memory channels than they must, and the channel of each of
+/// their parts is known before they have a place.
+uint64_t deviceAlignment(uint64_t bytes);
+
 } // namespace tessera
 
 #endif // TESSERA_CONVERSION_MEMORYPLAN_H

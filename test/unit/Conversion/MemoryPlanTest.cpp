@@ -85,6 +85,14 @@ TEST(MemoryPlan, VerifyFindsEachFault) {
   EXPECT_THAT(verify({0}), HasSubstr("1 offsets for 2 buffers"));
 }
 
+TEST(DeviceAlignment, GrowsWithTheSizeUpToATurnOfTheChannels) {
+  EXPECT_EQ(deviceAlignment(1), 64u);
+  EXPECT_EQ(deviceAlignment(2047), 64u);
+  EXPECT_EQ(deviceAlignment(2048), 128u);
+  EXPECT_EQ(deviceAlignment(5000), 256u);
+  EXPECT_EQ(deviceAlignment(uint64_t(1) << 40), 16384u);
+}
+
 TEST(MemoryPlan, RandomProblemsVerify) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 500; ++round) {
