@@ -430,12 +430,21 @@ public:
     running = true;
     spans[job].begin = now;
     first = 0;
-    beginGroup();
+    if (jobs[job].transposed)
+      beginTiles();
+    else
+      beginGroup();
   }
 
   void access(std::set<size_t> &busy, uint64_t now) {
     if (!running)
       return;
+    if (jobs[job].transposed) {
+      moveTiles(busy);
+      if (waitingTiles.empty() && buffers.empty())
+        finish(now);
+      return;
+    }
     serve(busy);
     workLeft -= 1;
     auto left = [](const std::vector<WordsToServe> &operands) {
@@ -444,18 +453,92 @@ public:
         cycles += words.cyclesLeft();
       return cycles;
     };
-    if (workLeft > 0 || left(reads) > 0 || left(writes) > 0)
+    if (workLeft > 0 || indicesLeft > 0 || left(reads) > 0 || left(writes) > 0)
       return;
     first += arch.vector.lanes;
     if (first < jobs[job].elements)
       return beginGroup();
+    finish(now);
+  }
+
+private:
+  /// A tile of a transpose: the words of the rows that are to be read, and of
+  /// those that are to be written.
+  struct Tile {
+    std::deque<WordsToServe> reading, writing;
+  };
+
+  void finish(uint64_t now) {
     lastEnd = std::max(lastEnd, now + 1 + arch.vector.latency);
     spans[job].end = lastEnd;
     running = false;
     ++job;
   }
 
-private:
+  void beginTiles() {
+    const isa::Descriptor &src = *jobs[job].transposed;
+    uint64_t destination = jobs[job].outputs[0].base;
+    uint32_t side = std::min<uint32_t>(arch.vector.lanes, 64);
+    uint32_t rows = src.extents[0], columns = src.extents[1];
+    for (uint32_t r = 0; r < rows; r += side)
+      for (uint32_t c = 0; c < columns; c += side) {
+        Tile &tile = waitingTiles.emplace_back();
+        uint32_t lastRow = std::min(rows, r + side),
+                 lastColumn = std::min(columns, c + side);
+        for (uint32_t i = r; i < lastRow; ++i) {
+          tile.reading.emplace_back(arch);
+          for (uint32_t j = c; j < lastColumn; ++j)
+            tile.reading.back().add(
+                src.base +
+                    uint64_t(i * src.strides[0] + j * src.strides[1]) * 4,
+                32);
+        }
+        for (uint32_t j = c; j < lastColumn; ++j) {
+          tile.writing.emplace_back(arch);
+          for (uint32_t i = r; i < lastRow; ++i)
+            tile.writing.back().add(destination + (uint64_t(j) * rows + i) * 4,
+                                    32);
+        }
+      }
+  }
+
+  /// A cycle of the first row: as much of it as there are ports, or nothing.
+  void serveRow(std::deque<WordsToServe> &rows, uint32_t ports,
+                const std::set<size_t> &busy, std::set<size_t> &needed) {
+    WordsToServe row = rows.front();
+    std::set<size_t> mine;
+    for (; ports > 0 && row.cyclesLeft() > 0; --ports) {
+      std::set<size_t> level;
+      row.serve(level);
+      mine.insert(level.begin(), level.end());
+    }
+    for (size_t bank : mine)
+      if (busy.count(bank))
+        return;
+    needed.insert(mine.begin(), mine.end());
+    rows.front() = std::move(row);
+    if (rows.front().cyclesLeft() == 0)
+      rows.pop_front();
+  }
+
+  /// Reading and writing do not disturb each other.
+  void moveTiles(std::set<size_t> &busy) {
+    if (buffers.size() < 2 && !waitingTiles.empty() &&
+        (buffers.empty() || buffers.back().reading.empty())) {
+      buffers.push_back(std::move(waitingTiles.front()));
+      waitingTiles.pop_front();
+    }
+    bool drains = buffers.front().reading.empty();
+    std::set<size_t> needed;
+    if (!buffers.back().reading.empty())
+      serveRow(buffers.back().reading, arch.vector.readPorts, busy, needed);
+    if (drains)
+      serveRow(buffers.front().writing, arch.vector.writePorts, busy, needed);
+    busy.insert(needed.begin(), needed.end());
+    if (buffers.front().reading.empty() && buffers.front().writing.empty())
+      buffers.pop_front();
+  }
+
   void beginGroup() {
     const VectorJob &j = jobs[job];
     workLeft = std::max<int64_t>(
@@ -474,6 +557,13 @@ private:
     };
     reads = fill(j.inputs);
     writes = fill(j.outputs);
+    indicesLeft = j.gathered.empty() ? 0 : 1;
+    if (indicesLeft > 0) {
+      reads.emplace_back(arch);
+      for (uint64_t e = first;
+           e < std::min<uint64_t>(first + arch.vector.lanes, j.elements); ++e)
+        reads.back().add(j.gathered[e], 32);
+    }
   }
 
   /// As many operands, or parts of one, as there are ports: all or none.
@@ -489,7 +579,8 @@ private:
           needed.insert(mine.begin(), mine.end());
         }
     };
-    take(newReads, arch.vector.readPorts);
+    // Indices take a port, wherever they lie.
+    take(newReads, arch.vector.readPorts - indicesLeft);
     take(newWrites, arch.vector.writePorts);
     for (size_t bank : needed)
       if (busy.count(bank))
@@ -497,6 +588,7 @@ private:
     busy.insert(needed.begin(), needed.end());
     reads = std::move(newReads);
     writes = std::move(newWrites);
+    indicesLeft = 0;
   }
 
   const Architecture &arch;
@@ -506,7 +598,9 @@ private:
   bool running = false;
   uint64_t first = 0, lastEnd = 0; ///< The group's first element.
   int64_t workLeft = 0;
+  uint32_t indicesLeft = 0;
   std::vector<WordsToServe> reads, writes;
+  std::deque<Tile> waitingTiles, buffers; ///< Two buffers, oldest first.
 };
 
 } // namespace

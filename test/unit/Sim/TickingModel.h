@@ -51,10 +51,15 @@ struct VectorJob {
   /// Of one element, written beside the rest, and the cycles of its tree.
   std::optional<VectorOperand> result;
   uint32_t tree = 0;
+  /// Of a gather, beside its indices: where each element is read.
+  std::vector<uint64_t> gathered;
+  /// Of a transpose of f32 [rows, columns]; the only output is dense.
+  std::optional<isa::Descriptor> transposed;
 };
 std::vector<Span> tickVector(const Architecture &arch,
                              const std::vector<VectorJob> &jobs);
-/// Both engines, whose accesses meet in the scratchpad's banks.
+/// Both engines, whose accesses meet in the scratchpad's banks. Gathers and
+/// transposes are for this alone.
 struct BothSpans {
   std::vector<Span> matrix, vector;
 };

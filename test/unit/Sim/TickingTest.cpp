@@ -185,6 +185,7 @@ TEST(Ticking, BothEnginesShareTheBanks) {
     std::vector<MatrixJob> matrix;
     std::vector<VectorJob> vector;
     std::vector<uint32_t> matrixAt, vectorAt;
+    uint64_t drawn = 0;
     for (unsigned i = 0, count = 2 + unsigned(random.below(6)); i < count;
          ++i) {
       for (uint32_t pause = pick({0, 0, 5, 30}); pause > 0; --pause)
@@ -226,11 +227,51 @@ TEST(Ticking, BothEnginesShareTheBanks) {
           k.td(reg, td);
           return o;
         };
-        j.inputs = {operand(4, 40960), operand(5, 45056)};
-        j.outputs = {operand(3, 49152 + 2048 * random.below(2))};
+        uint64_t to = 49152 + 2048 * random.below(2);
+        uint32_t kind = pick({0, 1, 2});
+        if (kind == 0) {
+          j.inputs = {operand(4, 40960), operand(5, 45056)};
+          j.outputs = {operand(3, to)};
+        } else if (kind == 1) {
+          isa::Descriptor src = tensor(Space::Spm, NumericFormat::F32,
+                                       {pick({3, 8, 20}), pick({3, 8, 20})},
+                                       40960 + 4 * random.below(64));
+          uint32_t apart = pick({1, 1, 8, 32});
+          if (apart > 1)
+            src.strides = {1, apart};
+          j.elements = src.extents[0] * src.extents[1];
+          j.transposed = src;
+          j.outputs = {{to, 1}};
+          k.td(4, src);
+          k.td(3, tensor(Space::Spm, NumericFormat::F32,
+                         {src.extents[1], src.extents[0]}, to));
+        } else {
+          uint32_t width = pick({1, 3, 8}), count = pick({3, 16, 30});
+          // As a run without data draws them.
+          Random draw(drawn);
+          drawn += count;
+          j.elements = count * width;
+          for (uint32_t n = 0; n < count; ++n) {
+            uint64_t row = draw.below(100);
+            for (uint32_t e = 0; e < width; ++e)
+              j.gathered.push_back(40960 + (row * width + e) * 4);
+          }
+          j.outputs = {{to, 1}};
+          k.td(4, tensor(Space::Spm, NumericFormat::F32, {100, width}, 40960));
+          k.td(5, tensor(Space::Spm, NumericFormat::I32, {count}, 45056));
+          k.td(3, tensor(Space::Spm, NumericFormat::F32, {count, width}, to));
+        }
         vectorAt.push_back(uint32_t(k.program.size()));
         j.visible = k.program.size() + 1;
-        k.map(0, 3, {4, 5});
+        if (kind == 0)
+          k.map(0, 3, {4, 5});
+        else if (kind == 1)
+          k.add(isa::Opcode::TRANSPOSE,
+                {{isa::transpose::src, 4}, {isa::transpose::dst, 3}});
+        else
+          k.add(isa::Opcode::GATHER, {{isa::gather::src, 4},
+                                      {isa::gather::index, 5},
+                                      {isa::gather::dst, 3}});
         vector.push_back(j);
       }
     }
@@ -251,7 +292,7 @@ TEST(Ticking, BothEnginesShareTheBanks) {
       }
     };
     compare(matrixAt, expected.matrix, "mma");
-    compare(vectorAt, expected.vector, "map");
+    compare(vectorAt, expected.vector, "vector");
     if (HasFatalFailure())
       return;
   }
