@@ -8,6 +8,7 @@
 #include "core/Banks.h"
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace tessera::sim {
 
@@ -269,6 +270,62 @@ bool Banks::taken(BankUser user, Cycle at, const BankAccess &access,
   return false;
 }
 
+bool Banks::addBanks(const AccessPattern &pattern, uint64_t first,
+                     uint64_t count, std::vector<uint64_t> &banks) const {
+  // Rows a fixed distance apart come back to the same banks.
+  constexpr uint64_t most = 8;
+  uint64_t distinct = count;
+  if (count > most) {
+    const isa::Descriptor &td = pattern.td;
+    unsigned dim = 0, dims = 0;
+    for (unsigned d = 0; d < pattern.outer; ++d)
+      if (td.extents[d] > 1)
+        dim = d, ++dims;
+    if (pattern.innerStep != 0 || dims != 1)
+      return false;
+    uint64_t turn =
+        uint64_t(std::max(1u, spm.banks)) * std::max(1u, spm.bankWidth) * 8;
+    // Modulo 2⁶⁴, which a turn of a power of two divides.
+    uint64_t apart = uint64_t(td.strides[dim]) * pattern.outerStep *
+                     uint64_t(bitWidth(td.format));
+    if (turn & (turn - 1))
+      return false;
+    distinct = turn / std::gcd(turn, apart % turn);
+    if (distinct > most)
+      return false;
+  }
+  for (uint64_t i = 0; i < distinct; ++i) {
+    pattern.access(first + i, theirs);
+    theirs.cycles();
+    theirs.addBanks(banks);
+  }
+  return true;
+}
+
+bool Banks::beside(BankUser user, const AccessPattern &pattern, uint64_t first,
+                   uint64_t count, Cycle start, Cycle end) const {
+  mineOfAll.assign(mine.setWords(), 0);
+  if (!addBanks(pattern, first, count, mineOfAll))
+    return false;
+  theirsOfAll.assign(mine.setWords(), 0);
+  for (unsigned u = 0; u < numBankUsers; ++u) {
+    if (together(u, user))
+      continue;
+    auto piece = firstAfter(tracks[u], start);
+    for (; piece != tracks[u].end() && piece->start < end; ++piece) {
+      for (size_t i = 0; i < piece->banks.size(); ++i)
+        theirsOfAll[i] |= piece->banks[i];
+      if (piece->banks.empty() &&
+          !addBanks(piece->pattern, piece->first, piece->count, theirsOfAll))
+        return false;
+    }
+  }
+  for (size_t i = 0; i < mineOfAll.size(); ++i)
+    if (mineOfAll[i] & theirsOfAll[i])
+      return false;
+  return true;
+}
+
 Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
                    Cycle start, Cycle pace) {
   Piece run;
@@ -286,7 +343,7 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
       run.first = first, run.start = at;
     run.count += accesses;
   };
-  bool simple = pattern.isSimple(spm);
+  bool simple = pattern.isSimple(spm), mayPass = simple;
   Cycle at = start;
   for (uint64_t i = 0; i < count;) {
     if (simple) {
@@ -300,6 +357,16 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
         i += n;
         continue;
       }
+    }
+    if (mayPass) {
+      // All that are left at once, if they lie in banks that nobody else needs.
+      uint64_t left = count - i;
+      if (beside(user, pattern, i, left, at, at + left * pace)) {
+        extend(i, left, at);
+        at += left * pace;
+        break;
+      }
+      mayPass = false;
     }
     pattern.access(i, mine);
     unsigned cycles = mine.cycles();

@@ -47,6 +47,11 @@ public:
   std::vector<uint64_t> banksOf(unsigned n) const;
   bool overlaps(unsigned n, const std::vector<uint64_t> &banksOfOther) const;
   size_t setWords() const { return maskWords; }
+  /// Adds all banks that it needs to a set.
+  void addBanks(std::vector<uint64_t> &banksOfMany) const {
+    for (size_t i = 0; i < levels * maskWords; ++i)
+      banksOfMany[i % maskWords] |= masks[i];
+  }
 
 private:
   struct Range {
@@ -190,6 +195,13 @@ private:
 
   bool taken(BankUser user, Cycle at, const BankAccess &access,
              unsigned level) const;
+  /// Adds the banks of so many accesses of a pattern; false if that would mean
+  /// to look at many of them.
+  bool addBanks(const AccessPattern &pattern, uint64_t first, uint64_t count,
+                std::vector<uint64_t> &banks) const;
+  /// Whether these accesses need no bank that another user needs until `end`.
+  bool beside(BankUser user, const AccessPattern &pattern, uint64_t first,
+              uint64_t count, Cycle start, Cycle end) const;
   /// Beyond so many pieces of a user, what it does disturbs nobody.
   static constexpr size_t maxPieces = size_t(1) << 16;
   void remember(BankUser user, Piece piece) {
@@ -206,9 +218,10 @@ private:
 
   const SpmConfig &spm;
   std::array<Track, numBankUsers> tracks;
-  BankAccess mine;                  ///< Scratch space.
-  mutable BankAccess theirs;        ///< Scratch space.
-  std::vector<BankAccess> operands; ///< Scratch space.
+  BankAccess mine;                                      ///< Scratch space.
+  mutable BankAccess theirs;                            ///< Scratch space.
+  mutable std::vector<uint64_t> mineOfAll, theirsOfAll; ///< Scratch space.
+  std::vector<BankAccess> operands;                     ///< Scratch space.
 };
 
 } // namespace tessera::sim
