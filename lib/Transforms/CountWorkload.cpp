@@ -68,12 +68,27 @@ static bool hasWindow(linalg::LinalgOp op) {
   });
 }
 
-/// The element type that memory holds of a value: behind a widening of floats,
-/// which an engine does while it reads.
+/// An element-wise operation that widens integers and may shift them.
+static bool isIntegerWidening(linalg::LinalgOp op) {
+  if (!llvm::isa<linalg::GenericOp>(op) || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0)
+    return false;
+  bool widens = false;
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    widens |= llvm::isa<arith::ExtSIOp, arith::ExtUIOp>(inner);
+    if (!llvm::isa<arith::ExtSIOp, arith::ExtUIOp, arith::SubIOp,
+                   arith::ConstantOp>(inner))
+      return false;
+  }
+  return widens;
+}
+
+/// The element type that memory holds of a value: behind a widening, which an
+/// engine does while it reads.
 static Type storedElementType(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    if (linalgOp && isFloatWidening(linalgOp))
+    if (linalgOp && (isFloatWidening(linalgOp) || isIntegerWidening(linalgOp)))
       return getElementTypeOrSelf(linalgOp.getDpsInputOperand(0)->get());
     if (llvm::isa<arith::ExtFOp>(op))
       return getElementTypeOrSelf(op->getOperand(0));
@@ -96,10 +111,12 @@ static OperatorRecord countLinalg(linalg::LinalgOp op) {
   uint64_t points = 1;
   for (int64_t extent : extents)
     points *= uint64_t(extent);
-  if (std::optional<Contraction> contraction = matchContraction(op)) {
+  if (std::optional<ShiftedContraction> shifted = matchShiftedContraction(op)) {
+    const Contraction *contraction = &shifted->loops;
     record.kind = hasWindow(op) ? "conv" : "matmul";
-    Type a = storedElementType(op.getDpsInputOperand(0)->get());
-    if (a == storedElementType(op.getDpsInputOperand(1)->get()))
+    Type a = storedElementType(op.getDpsInputOperand(shifted->a)->get());
+    Type b = storedElementType(op.getDpsInputOperand(shifted->b)->get());
+    if (a == b || llvm::isa<IntegerType>(a))
       record.format = formatOf(a);
     record.m = product(extents, contraction->m);
     record.n = product(extents, contraction->n);

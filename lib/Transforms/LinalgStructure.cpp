@@ -23,6 +23,30 @@ static BlockArgument skipWidening(Value value) {
   return cast<BlockArgument>(value);
 }
 
+/// How the loops of a sum of products of two inputs belong to these.
+static std::optional<Contraction> contractionOver(linalg::LinalgOp op,
+                                                  unsigned lhs, unsigned rhs) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineMap out = maps.back();
+  if (!out.isProjectedPermutation(/*allowZeroInResults=*/true))
+    return std::nullopt;
+  Contraction result;
+  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    bool inA = maps[lhs].isFunctionOfDim(dim),
+         inB = maps[rhs].isFunctionOfDim(dim), inOut = out.isFunctionOfDim(dim);
+    if (kind == utils::IteratorType::reduction) {
+      if (!inA || !inB || inOut)
+        return std::nullopt;
+      result.k.push_back(dim);
+      continue;
+    }
+    if (!inOut || (!inA && !inB))
+      return std::nullopt;
+    (inA && inB ? result.batch : inA ? result.m : result.n).push_back(dim);
+  }
+  return result;
+}
+
 std::optional<Contraction> tessera::matchContraction(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
       op.getNumReductionLoops() == 0 || op.hasIndexSemantics())
@@ -41,24 +65,57 @@ std::optional<Contraction> tessera::matchContraction(linalg::LinalgOp op) {
       rhs.getArgNumber() > 1)
     return std::nullopt;
 
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (!maps[2].isProjectedPermutation(/*allowZeroInResults=*/true))
-    return std::nullopt;
-  Contraction result;
-  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
-    bool inA = maps[0].isFunctionOfDim(dim), inB = maps[1].isFunctionOfDim(dim);
-    bool inOut = maps[2].isFunctionOfDim(dim);
-    if (kind == utils::IteratorType::reduction) {
-      if (!inA || !inB || inOut)
-        return std::nullopt;
-      result.k.push_back(dim);
+  return contractionOver(op, 0, 1);
+}
+
+/// The input behind an operand of a product: widened, and shifted by values
+/// that are the same for all of its elements.
+static std::optional<unsigned> shiftedInput(linalg::LinalgOp op, Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::ExtFOp>(def)) {
+      value = def->getOperand(0);
       continue;
     }
-    if (!inOut || (!inA && !inB))
+    if (!isa<arith::SubIOp>(def))
       return std::nullopt;
-    (inA && inB ? result.batch : inA ? result.m : result.n).push_back(dim);
+    Value shift = def->getOperand(1);
+    while (shift.getDefiningOp() &&
+           isa<arith::ExtSIOp, arith::ExtUIOp>(shift.getDefiningOp()))
+      shift = shift.getDefiningOp()->getOperand(0);
+    auto argument = dyn_cast<BlockArgument>(shift);
+    bool same =
+        !argument || argument.getOwner() != op.getBlock() ||
+        op.getIndexingMapsArray()[argument.getArgNumber()].getNumResults() <= 1;
+    if (!same)
+      return std::nullopt;
+    value = def->getOperand(0);
   }
-  return result;
+  auto argument = cast<BlockArgument>(value);
+  if (argument.getOwner() != op.getBlock() ||
+      argument.getArgNumber() >= op.getNumDpsInputs())
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+std::optional<ShiftedContraction>
+tessera::matchShiftedContraction(linalg::LinalgOp op) {
+  if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
+      op.hasIndexSemantics())
+    return std::nullopt;
+  std::optional<ReductionBody> reduction = matchReduction(op);
+  if (!reduction || reduction->kind != tile::Reduction::Sum)
+    return std::nullopt;
+  Operation *product = reduction->term.getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(product))
+    return std::nullopt;
+  std::optional<unsigned> lhs = shiftedInput(op, product->getOperand(0)),
+                          rhs = shiftedInput(op, product->getOperand(1));
+  if (!lhs || !rhs || *lhs == *rhs)
+    return std::nullopt;
+  std::optional<Contraction> loops = contractionOver(op, *lhs, *rhs);
+  if (!loops)
+    return std::nullopt;
+  return ShiftedContraction{std::move(*loops), *lhs, *rhs};
 }
 
 bool tessera::usesMatrixEngine(linalg::LinalgOp op,
@@ -79,11 +136,11 @@ bool tessera::usesMatrixEngine(linalg::LinalgOp op,
 void tessera::keepEngines(Operation *root) {
   root->walk([](linalg::LinalgOp op) {
     if (std::optional<Contraction> contraction = matchContraction(op))
-      op->setAttr(engineAttrName,
-                  StringAttr::get(op.getContext(),
-                                  usesMatrixEngine(op, *contraction)
-                                      ? "matrix"
-                                      : "vector"));
+      op->setAttr(
+          engineAttrName,
+          StringAttr::get(op.getContext(), usesMatrixEngine(op, *contraction)
+                                               ? "matrix"
+                                               : "vector"));
   });
 }
 

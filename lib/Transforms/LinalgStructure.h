@@ -32,6 +32,15 @@ struct Contraction {
 /// output, over any affine maps: matmul and convolution forms alike.
 std::optional<Contraction> matchContraction(mlir::linalg::LinalgOp op);
 
+/// The same of operands that zero points are subtracted from, which may be
+/// further inputs: what a model asks for, however it is computed.
+struct ShiftedContraction {
+  Contraction loops;
+  unsigned a, b; ///< Inputs.
+};
+std::optional<ShiftedContraction>
+matchShiftedContraction(mlir::linalg::LinalgOp op);
+
 /// Whether the matrix engine computes it: not when each point of the batch is a
 /// dot product or an outer product, as in a depthwise convolution.
 bool usesMatrixEngine(mlir::linalg::LinalgOp op,
