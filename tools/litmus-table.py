@@ -32,9 +32,9 @@ def main():
     rows = [line.split() for line in result.stdout.splitlines()[1:]]
     if not rows or any(len(row) != 5 for row in rows):
         sys.exit(f"error: not a table of litmus:\n{result.stdout}")
-    lines = ["| test | schedules | different outcomes | weak outcome seen | the model |",
+    lines = ["| test | schedules | different outcomes | weak outcome seen | which is |",
              "|---|---|---|---|---|"]
-    lines += [f"| {test} | {int(count):,} | {outcomes} | {int(weak):,} | {verdict} it |"
+    lines += [f"| {test} | {int(count):,} | {outcomes} | {int(weak):,} | {verdict} |"
               for test, count, outcomes, weak, verdict in rows]
     section = "\n".join([BEGIN, "", *lines, "", END])
     text = PAGE.read_text()

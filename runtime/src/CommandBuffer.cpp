@@ -282,11 +282,29 @@ Status CommandBuffer::finish() {
     return Status(StatusCode::FailedPrecondition,
                   fmt::format("command buffer '{}': finished without a command",
                               state->label));
+  if (state->packets.size() >> 32)
+    return Status(StatusCode::ResourceExhausted,
+                  fmt::format("command buffer '{}': {} packets; one holds less "
+                              "than 4 GiB of them",
+                              state->label, state->numCommands()));
+  state->packetSites.clear(); // Of a finish() that found no memory.
+  state->otherSites.clear();
   state->reach.assign(state->numBindings, {});
   for (const CommandBufferState::PatchSite &site : state->sites) {
     auto &reach = state->reach[site.binding.index];
     if (site.binding.offset + site.bytes >= reach.offset + reach.bytes)
       reach = {site.binding.offset, site.bytes};
+    if (site.target) {
+      state->otherSites.push_back(site);
+      continue;
+    }
+    if (state->packetSites.empty())
+      state->firstPatched = site.offset;
+    state->firstPatched = std::min(state->firstPatched, site.offset);
+    state->endPatched =
+        std::max(state->endPatched, site.offset + sizeof(uint64_t));
+    state->packetSites.push_back(
+        {uint32_t(site.offset), site.binding.index, site.binding.offset});
   }
   state->work = engineWorkOf(*state);
   BufferOptions options;
@@ -378,23 +396,20 @@ Status CommandBufferState::bind(
   std::vector<uint64_t> addresses;
   for (const auto &buffer : buffers)
     addresses.push_back(buffer->address);
-  uint64_t low = packets.size(), high = 0;
-  for (const PatchSite &site : sites) {
+  for (const PatchSite &site : otherSites) {
     uint64_t address = addresses[site.binding.index] + site.binding.offset;
-    if (!site.target) {
-      storeLittleEndian(packets.data() + site.offset, address);
-      low = std::min(low, site.offset);
-      high = std::max(high, site.offset + sizeof(address));
-      continue;
-    }
     TESSERA_RETURN_IF_ERROR(store(*site.target, site.offset,
                                   std::as_bytes(std::span(&address, 1))));
   }
+  for (const PacketSite &site : packetSites)
+    storeLittleEndian(packets.data() + site.offset,
+                      addresses[site.binding] + site.add);
   // The packets in one piece: one write costs less than one for each.
-  if (low < high)
+  if (!packetSites.empty())
     TESSERA_RETURN_IF_ERROR(
-        store(*memory, low,
-              std::as_bytes(std::span(packets).subspan(low, high - low))));
+        store(*memory, firstPatched,
+              std::as_bytes(std::span(packets).subspan(
+                  firstPatched, endPatched - firstPatched))));
   bound = std::move(addresses);
   boundAfter = restores;
   return Status::success();

@@ -39,7 +39,17 @@ struct CommandBufferState {
   };
   std::vector<PatchSite> sites;
   std::vector<BindingRequirement> requirements;
-  /// Of each binding, the site that reaches farthest; set by finish().
+  /// The sites in the packets, small: every execution with new bindings goes
+  /// through all of them. Set by finish(), as is the rest.
+  struct PacketSite {
+    uint32_t offset = 0, binding = 0;
+    uint64_t add = 0; ///< To the binding's address.
+  };
+  std::vector<PacketSite> packetSites;
+  std::vector<PatchSite> otherSites;
+  /// Of the packets, the bytes from the first site to the end of the last.
+  uint64_t firstPatched = 0, endPatched = 0;
+  /// Of each binding, the site that reaches farthest.
   struct Reach {
     uint64_t offset = 0, bytes = 0;
   };

@@ -43,18 +43,18 @@ TEST_P(FaultConformance, bad_packet_isolated) {
     SCOPED_TRACE(what);
     Queue q = queue("Q0");
     Semaphore s = semaphore("S");
+    ASSERT_OK(q.fill(a, ++value));
+    ASSERT_OK(q.waitIdle());
     // Work of others under way: what runs, what the device has parked behind
     // it, what is parked on the host.
-    uint64_t round = value / 2 + 1;
+    uint64_t round = (value + 1) / 2;
     dope(d);
     ASSERT_OK(other.copy(c, b, {.signal = {{t, 2 * round - 1}}}));
     ASSERT_OK(waiting.fill(
-        d, 100 + value,
+        d, 99 + value,
         {.wait = {{t, 2 * round - 1}}, .signal = {{t, 2 * round}}}));
-    ASSERT_OK(hosted.fill({d, 0, 32}, 200 + value,
+    ASSERT_OK(hosted.fill({d, 0, 32}, 199 + value,
                           {.wait = {{go, round}, {t, 2 * round}}}));
-    ASSERT_OK(q.fill(a, ++value));
-    ASSERT_OK(q.waitIdle());
     ASSERT_OK(q.submitRaw(packet, {.label = "bad"}));
     EXPECT_ERROR(q.waitIdle(), InvalidArgument,
                  "queue 'Q0': packet 1 'bad': IllegalPacket");

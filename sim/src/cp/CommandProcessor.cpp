@@ -348,8 +348,9 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
   }
   if (!TESSERA_MUTANT("parked-start-after-fault"))
     dropSlots(q, false);
-  if (TESSERA_MUTANT("neighbour-aborted"))
-    dropSlots(uint32_t((q + 1) % queues.size()), false);
+  if (TESSERA_MUTANT("others-aborted"))
+    for (uint32_t other = 0; other < queues.size(); ++other)
+      dropSlots(other, false);
   if (TESSERA_MUTANT("fault-address-of-page") &&
       (cause == FaultCause::PageFault || cause == FaultCause::ProtectionFault))
     address &= ~uint64_t(isa::smallPageBytes - 1);
