@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
@@ -37,6 +38,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -239,6 +241,14 @@ Status tessera::lowerToHost(ModuleOp module) {
         bufferization::buildBufferDeallocationPipeline(manager);
       }));
   lowerCopies(module);
+
+  // Conversions to and from bf16 in integer arithmetic: instructions for them
+  // are not on every host, and take subnormals for zero.
+  RewritePatternSet conversions(module.getContext());
+  arith::populateExpandBFloat16Patterns(conversions);
+  if (failed(applyPatternsGreedily(module, std::move(conversions))))
+    return tessera::Status(StatusCode::Internal,
+                           "host reference: conversions to bf16 do not expand");
 
   return passes.run("lowering to LLVM", [](OpPassManager &manager) {
     manager.nest<func::FuncOp>().addPass(createConvertLinalgToLoopsPass());

@@ -112,6 +112,24 @@ class CommandLine(unittest.TestCase):
             "run add.onnx --autotune=4",
         )])
 
+    def test_two_outputs_in_one_place(self):
+        self.check_errors(1, [
+            ("run add.onnx --json a.json --trace ./a.json", "--json and --trace: both are to be written to"),
+            ("run add.onnx --json out --report out/", "--report and --json: both are to be written to"),
+        ])
+
+    def test_objects_refuse_what_only_compiling_can_do(self):
+        self.check_good("compile add.onnx --arch tiny -o add.tsr")
+        self.check_errors(1, [
+            ("run add.tsr --precision=bf16", "the formats of an object are fixed"),
+            ("whatif add.tsr --precision=bf16 --scale dram=2", "the formats of an object are fixed"),
+            ("whatif add.tsr --dim N=2 --scale dram=2", "the dimensions of an object are fixed"),
+        ])
+        self.check_errors(2, [
+            ("run add.onnx --concurrent add.onnx -v", "--verbose is of one model"),
+            ("run add.onnx --concurrent add.onnx --explore=2", "--explore is of one model"),
+        ])
+
     def test_explore(self):
         printed = self.check_good("run add.onnx --arch tiny --explore=3 --seed 5")
         self.assertIn("Explored 3 schedules: the same outputs in all", printed)

@@ -81,6 +81,42 @@ class Browser(unittest.TestCase):
         self.assertEqual(complaints, [])
         self.assertNotIn("network", self.sections(dom))
 
+    def test_damaged_reports_give_an_error_or_a_page_that_works(self):
+        good = json.loads((self.tmp / "edge.json").read_text())
+        damages = {
+            "explanation": lambda run: run.update(explanation={}),
+            "outputs": lambda run: run.update(outputs=[None]),
+            "dispatches": lambda run: run.update(dispatches={}),
+            "ops": lambda run: run["dispatches"][0].pop("ops"),
+            "opsText": lambda run: run["dispatches"][0].update(ops="abc"),
+            "negative": lambda run: run["dispatches"][0].update(cycles=-5),
+            "huge": lambda run: run.update(cycles=1e300),
+            "nodes": lambda run: run["nodes"][0].pop("dispatches"),
+            "memory": lambda run: run.update(memory=5),
+            "links": lambda run: run["memory"].update(links="nonsense"),
+            "link": lambda run: run["memory"].update(links=[{"from": 1, "to": 2}]),
+            "channels": lambda run: run["memory"].update(channels=-1),
+            "banks": lambda run: run["memory"]["channels"][0].update(bank_accesses=None),
+            "noDispatches": lambda run: run.update(dispatches=[], nodes=[]),
+            "noLinks": lambda run: run["memory"].update(links=[]),
+            "noChannels": lambda run: run["memory"].update(channels=[]),
+        }
+        for name, damage in damages.items():
+            with self.subTest(name=name):
+                run = json.loads(json.dumps(good))
+                damage(run)
+                (self.tmp / "bad.json").write_text(json.dumps(run))
+                result = tessera("compare", self.tmp / "edge.json", self.tmp / "bad.json", "--report", self.tmp / name)
+                if name.startswith("no"):
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    dom, complaints = open_page(self.tmp / name / "index.html")
+                    self.assertEqual(complaints, [])
+                    self.assertIn("compare-nodes", self.sections(dom))
+                else:
+                    self.assertEqual(result.returncode, 1)
+                    self.assertRegex(result.stderr, r"^error: .*bad\.json: .* is accepted\n$")
+                    self.assertFalse((self.tmp / name).exists())
+
 
 if __name__ == "__main__":
     unittest.main()

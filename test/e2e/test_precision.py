@@ -58,6 +58,22 @@ class Precision(unittest.TestCase):
             self.assertLess(np.abs(found - exact).max(), 40 * 2.0 ** -24 * 160)
             self.assertGreater(np.abs(found - a.astype(np.float64) @ b).max(), 1e-4)
 
+    def test_values_at_the_edges_of_the_formats(self):
+        """Subnormals, infinities and NaN, against the reference, which rounds by other code."""
+        (self.tmp / "model.mlir").write_text(PRODUCT)
+        (self.tmp / "in").mkdir()
+        a = np.zeros((24, 40), np.float32)
+        for row, value in enumerate((1e-39, 3e-39, 9.2e-41, 1.17e-38, -1e-40, 65504, 65520, 3.4e38, -3.39e38, np.inf, np.nan)):
+            a[row, 3] = value
+        np.save(self.tmp / "in" / "0.npy", a)
+        np.save(self.tmp / "in" / "1.npy", np.ones((40, 16), np.float32))
+        for precision in ("bf16", "f16"):
+            result = tessera("run", self.tmp / "model.mlir", "--arch", "edge", "--inputs", self.tmp / "in",
+                             "--outputs", self.tmp / "out", f"--precision={precision}", "--verify")
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(np.load(self.tmp / "out" / "0.npy")[6, 0], np.inf)
+        self.assertEqual(np.load(self.tmp / "out" / "0.npy")[5, 0], 65504)
+
     def test_a_network_keeps_its_predictions_and_takes_less_time(self):
         figures = {}
         for precision in ("f32", "bf16", "f16"):

@@ -4,10 +4,14 @@
 import collections
 import json
 import pathlib
+import shutil
+import signal
+import subprocess
 import tempfile
+import time
 import unittest
 
-from common import DIGITS, tessera
+from common import BIN, DIGITS, tessera
 
 
 def fields(data):
@@ -149,6 +153,50 @@ class Trace(unittest.TestCase):
                 self.assertRegex(end.track[1], r"core \d+/kernel")
         steps = [event.name for event in self.events if event.kind == 1 and event.track[1] == "host/thread"]
         self.assertEqual(steps, ["load program", "write inputs", "submit", "wait", "read outputs"])
+
+    def test_links_and_pipes_are_written_as_they_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "link.pftrace").symlink_to(folder / "target.pftrace")
+            (folder / "full.pftrace").symlink_to("/dev/full")
+            arguments = ["run", DIGITS, "--arch", "edge", "--dim", "N=4", "--trace"]
+            self.assertEqual(tessera(*arguments, folder / "link.pftrace").returncode, 0)
+            self.assertTrue((folder / "link.pftrace").is_symlink())
+            self.assertGreater((folder / "target.pftrace").stat().st_size, 1000)
+            result = tessera(*arguments, folder / "full.pftrace")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("No space left on device", result.stderr)
+            self.assertTrue((folder / "full.pftrace").is_symlink())
+
+    def test_an_interrupted_run_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen([str(BIN / "tessera"), "run", str(DIGITS), "--arch", "tiny", "--dim", "N=360",
+                                        "--trace", f"{folder}/run.pftrace"], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            time.sleep(0.4)
+            process.send_signal(signal.SIGINT)
+            if process.wait(60) != 0:
+                self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
+    def test_the_page_changes_nothing_in_the_trace(self):
+        result = tessera("run", DIGITS, "--arch", "edge", "--dim", "N=64", "--trace", self.tmp / "with.pftrace",
+                         "--report", self.tmp / "page")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        data = (self.tmp / "with.pftrace").read_bytes()
+        (self.tmp / "with.pftrace").unlink()
+        shutil.rmtree(self.tmp / "page")
+        self.assertEqual(data, self.data)
+
+    def test_overlapping_instructions_have_ids_of_their_own(self):
+        chrome = json.loads((self.tmp / "run.json").read_text())
+        open_ids = set()
+        for event in chrome["traceEvents"]:
+            key = event.get("pid"), event.get("cat"), event.get("id")
+            if event["ph"] == "b":
+                self.assertNotIn(key, open_ids)
+                open_ids.add(key)
+            elif event["ph"] == "e":
+                open_ids.remove(key)
 
     def test_instructions_say_where_they_come_from(self):
         sources = {event.arguments.get("source") for event in self.events if event.kind == 1 and event.name == "mma"}

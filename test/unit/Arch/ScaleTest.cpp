@@ -52,6 +52,18 @@ TEST(Scale, AnyNumberOfTheFile) {
   EXPECT_EQ(*scaleArchitecture(edge, "noc.link_bytes", 1), edge);
 }
 
+TEST(Scale, ChannelsOfEveryPreset) {
+  for (std::string_view name : architecturePresets()) {
+    Architecture arch = *loadArchitecture(std::string(name));
+    Result<Architecture> wider = scaleArchitecture(arch, "dram.channels", 2);
+    ASSERT_TRUE(wider.ok()) << name << ": " << wider.status().message();
+    EXPECT_EQ(wider->dram.channels, 2 * arch.dram.channels);
+    EXPECT_NE(wider->dram.mapping, arch.dram.mapping);
+    EXPECT_DOUBLE_EQ(wider->dram.peakBytesPerNs(),
+                     2 * arch.dram.peakBytesPerNs());
+  }
+}
+
 TEST(Scale, Errors) {
   Architecture edge = *loadArchitecture("edge");
   auto message = [&](std::string_view key, double factor) {
@@ -69,6 +81,7 @@ TEST(Scale, Errors) {
               HasSubstr("accepted: a whole number from 1 to 1024"));
   EXPECT_THAT(message("spm.bank_width", 3),
               HasSubstr("accepted: a power of two"));
+  EXPECT_THAT(message("llc.bytes", 2), HasSubstr("is 0"));
   EXPECT_THAT(message("matrix", 100), HasSubstr("macs_scale of "));
   EXPECT_THAT(message("cores.count", 3), HasSubstr("cores.mesh"));
 }

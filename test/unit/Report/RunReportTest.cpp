@@ -162,6 +162,33 @@ TEST_F(RunReportTest, PreparationCountsForItsNode) {
   EXPECT_EQ(run.dispatches[2].boundCycles, 0u);
 }
 
+TEST_F(RunReportTest, ControlCharactersDoNotReachTheTerminal) {
+  object.dispatches[0].name = "a\x1b[2Jb\nc";
+  object.dispatches[0].nodes = {"\x1b]0;title\x07"};
+  RunFacts run = facts();
+  run.model = "\x1b[31mred\n.onnx";
+  std::string text = formatSummary(*makeRunReport(run));
+  for (char c : text)
+    EXPECT_TRUE(c == '\n' || uint8_t(c) >= 0x20) << int(c);
+  EXPECT_THAT(text, HasSubstr("a?[2Jb?c"));
+  EXPECT_THAT(text, HasSubstr("?]0;title? loses most"));
+}
+
+TEST_F(RunReportTest, OperatorsOfOneNodeAreOneEntry) {
+  OperatorRecord part = object.workload[1];
+  part.kind = "reduce";
+  part.elements = 16;
+  object.workload.push_back(part);
+  object.dispatches[1].operators = {1, 2};
+  RunReport run = report();
+  ASSERT_EQ(run.nodes.size(), 2u);
+  EXPECT_EQ(run.nodes[1].name, "softmax");
+  EXPECT_EQ(run.nodes[1].kind, "softmax") << "of the largest";
+  EXPECT_EQ(run.nodes[1].cycles, 6000u);
+  EXPECT_EQ(run.nodes[1].dispatches,
+            (std::vector<std::string>{"softmax_kernel"}));
+}
+
 TEST_F(RunReportTest, MemoryInUse) {
   object.rodata.resize(640);
   object.arenaBytes = 16384;

@@ -54,6 +54,36 @@ TEST(Workload, Matmul) {
   EXPECT_EQ(workload.compulsoryBytes, (4u * 8 + 8 * 2 + 4 * 2) * 4);
 }
 
+TEST(Workload, ProductsWithZeroPointsAreContractionsOfWhatIsStored) {
+  Workload workload = count(R"(
+    func.func @main(%a: tensor<4x8xi8>, %b: tensor<8x2xi8>, %z: tensor<i8>) -> tensor<4x2xi32> {
+      %c3 = arith.constant 3 : i32
+      %zero = arith.constant 0 : i32
+      %e = tensor.empty() : tensor<4x2xi32>
+      %f = linalg.fill ins(%zero : i32) outs(%e : tensor<4x2xi32>) -> tensor<4x2xi32>
+      %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                                            affine_map<(m, n, k) -> ()>, affine_map<(m, n, k) -> (m, n)>],
+                           iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%a, %b, %z : tensor<4x8xi8>, tensor<8x2xi8>, tensor<i8>) outs(%f : tensor<4x2xi32>) {
+      ^bb0(%x: i8, %y: i8, %s: i8, %o: i32):
+        %wx = arith.extsi %x : i8 to i32
+        %wy = arith.extsi %y : i8 to i32
+        %ws = arith.extsi %s : i8 to i32
+        %dx = arith.subi %wx, %c3 : i32
+        %dy = arith.subi %wy, %ws : i32
+        %p = arith.muli %dx, %dy : i32
+        %t = arith.addi %o, %p : i32
+        linalg.yield %t : i32
+      } -> tensor<4x2xi32>
+      return %r : tensor<4x2xi32>
+    })");
+  ASSERT_EQ(workload.operators.size(), 1u);
+  EXPECT_EQ(workload.operators[0].kind, "matmul");
+  EXPECT_EQ(workload.operators[0].macs(), 64u);
+  EXPECT_EQ(workload.operators[0].format, NumericFormat::I8);
+  EXPECT_EQ(workload.operators[0].elements, 0u);
+}
+
 TEST(Workload, ConvolutionCountsPixelsAsRows) {
   Workload workload = count(R"(
     func.func @main(%x: tensor<2x3x10x10xf32>, %w: tensor<16x3x3x3xf32>, %o: tensor<2x16x8x8xf32>) -> tensor<2x16x8x8xf32> {
