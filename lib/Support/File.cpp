@@ -69,13 +69,29 @@ Result<std::string> tessera::readTextFile(const std::string &path) {
   return readWhole<std::string>(path);
 }
 
+/// Where a path leads, although nothing may be there.
+static std::string behindLinks(const std::string &path) {
+  constexpr int mostLinks = 40; // As the kernel follows.
+  std::string target = path;
+  char link[PATH_MAX];
+  for (int i = 0; i < mostLinks; ++i) {
+    ssize_t length = readlink(target.c_str(), link, sizeof(link));
+    if (length <= 0 || size_t(length) == sizeof(link))
+      break;
+    std::string next(link, size_t(length));
+    size_t slash = target.rfind('/');
+    if (next.front() != '/' && slash != std::string::npos)
+      next = target.substr(0, slash + 1) + next;
+    target = next;
+  }
+  return target;
+}
+
 Result<FileReplacement> FileReplacement::begin(const std::string &path) {
   FileReplacement result;
   result.path = result.target = path;
   // What a link leads to is replaced, not the link.
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved))
-    result.target = resolved;
+  result.target = behindLinks(path);
   // A device, a pipe or a terminal keeps what was written and its identity.
   struct stat info;
   if (stat(result.target.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {

@@ -113,7 +113,8 @@ Status RunCommand::checkFiles() const {
     std::error_code error;
     if (path.empty() || std::filesystem::is_character_file(path, error))
       continue;
-    auto place = std::filesystem::weakly_canonical(path, error);
+    auto place = std::filesystem::weakly_canonical(
+        std::filesystem::absolute(path, error), error);
     if (!place.has_filename())
       place = place.parent_path();
     if (auto [other, isNew] = places.try_emplace(place, option); !isNew)
