@@ -233,6 +233,9 @@ Result<Object> ObjectBuilder::build() {
                     "exactly one",
                     programs.size()));
   TESSERA_RETURN_IF_ERROR(addProgram(programs.front()));
+  // If all outputs are empty, there is nothing to do; a program does it.
+  if (object.commands.empty())
+    addPacket({0, 0, isa::NopPacket()}, {});
   object.rodata = constants.takeBytes();
   // Arguments and packets were made together; the object wants the sections one
   // after the other.

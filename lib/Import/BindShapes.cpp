@@ -149,11 +149,11 @@ tessera::onnx::bindInputShapes(const Model &model,
   return shapes;
 }
 
-ModelDeclaration tessera::onnx::declarationOf(const Model &model) {
-  ModelDeclaration declaration;
-  declaration.format = "onnx";
+ModelDescription tessera::onnx::descriptionOf(const Model &model) {
+  ModelDescription description;
+  description.format = "onnx";
   auto convert = [](const ValueInfo &info) {
-    ModelDeclaration::Tensor tensor;
+    ModelDescription::Tensor tensor;
     tensor.name = info.name;
     tensor.type = signatureTypeName(info.elementType);
     if (info.shape)
@@ -164,13 +164,13 @@ ModelDeclaration tessera::onnx::declarationOf(const Model &model) {
     return tensor;
   };
   for (const ValueInfo &input : model.inputs)
-    declaration.inputs.push_back(convert(input));
+    description.inputs.push_back(convert(input));
   for (const ValueInfo &output : model.outputs)
-    declaration.outputs.push_back(convert(output));
+    description.outputs.push_back(convert(output));
   for (const Node &node : model.nodes)
-    ++declaration.operators[(node.domain.empty() ? "" : node.domain + ".") +
+    ++description.operators[(node.domain.empty() ? "" : node.domain + ".") +
                             node.opType];
   for (const auto &[name, tensor] : model.initializers)
-    declaration.parameterBytes += tensor.data->size();
-  return declaration;
+    description.parameterBytes += tensor.data->size();
+  return description;
 }

@@ -221,6 +221,35 @@ Value tessera::onnx::buildPower(B &b, Value x, Value exponent) {
   return select(b, isOne, one, result);
 }
 
+Value tessera::onnx::buildIntegerPower(B &b, Value x, Value exponent) {
+  using P = arith::CmpIPredicate;
+  auto number = [&](int64_t value) {
+    return buildNumber(b, x.getType(), value);
+  };
+  auto isBit = [&](Value bits, int shift) -> Value {
+    Value bit = arith::AndIOp::create(b, bits, number(int64_t(1) << shift));
+    return arith::CmpIOp::create(b, P::ne, bit, number(0));
+  };
+  // By squaring: the exponent's bits from the lowest one on. The sign bit of a
+  // negative exponent does not matter: its result is replaced.
+  Value power = number(1), square = x;
+  constexpr int bits = 31;
+  for (int bit = 0; bit < bits; ++bit) {
+    power = select(b, isBit(exponent, bit),
+                   arith::MulIOp::create(b, power, square), power);
+    if (bit + 1 < bits)
+      square = arith::MulIOp::create(b, square, square);
+  }
+  auto isEqual = [&](int64_t value) -> Value {
+    return arith::CmpIOp::create(b, P::eq, x, number(value));
+  };
+  Value turned = select(b, isBit(exponent, 0), number(-1), number(1));
+  Value quotient = select(b, isEqual(1), number(1),
+                          select(b, isEqual(-1), turned, number(0)));
+  Value isNegative = arith::CmpIOp::create(b, P::slt, exponent, number(0));
+  return select(b, isNegative, quotient, power);
+}
+
 //===-- One operand -------------------------------------------------------===//
 
 Value tessera::onnx::buildSigmoid(B &b, Value x) {

@@ -31,6 +31,10 @@ mlir::Value buildBinary(llvm::StringRef opType, int32_t type,
 /// x to a power, for floats.
 mlir::Value buildPower(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                        mlir::Value exponent);
+/// x to a power, for signed integers, modulo 2^32; to a negative one the
+/// quotient, rounded towards zero, of 1 and x to its magnitude (0 for x = 0).
+mlir::Value buildIntegerPower(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                              mlir::Value exponent);
 /// x to a constant power with few operations; null if there is none.
 mlir::Value buildConstantPower(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                                double exponent);

@@ -85,17 +85,17 @@ tessera::importModel(MLIRContext &context, const std::string &path,
   return module;
 }
 
-tessera::Result<ModelDeclaration>
-tessera::readDeclaration(MLIRContext &context, const std::string &path) {
+tessera::Result<ModelDescription>
+tessera::readDescription(MLIRContext &context, const std::string &path) {
   loadDialects(context);
   TESSERA_ASSIGN_OR_RETURN(std::string bytes, readTextFile(path));
   Format format = formatOf(path, bytes);
   if (format == Format::Onnx) {
     TESSERA_ASSIGN_OR_RETURN(onnx::Model model,
                              parseOnnx(std::move(bytes), path));
-    return onnx::declarationOf(model);
+    return onnx::descriptionOf(model);
   }
   TESSERA_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module,
                            parseMlir(context, std::move(bytes), path));
-  return declarationOf(*module, format == Format::Bytecode);
+  return descriptionOf(*module, format == Format::Bytecode);
 }

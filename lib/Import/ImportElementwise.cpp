@@ -196,6 +196,22 @@ Status tessera::onnx::importMean(NodeImport &node) {
   return Status::success();
 }
 
+/// Whole exponents give exact powers, others the float power without its
+/// fraction.
+static Value buildFloatPowerOfInteger(ImplicitLocOpBuilder &b, Value x,
+                                      Value exponent) {
+  Value whole = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OEQ,
+      math::FloorOp::create(b, exponent).getResult(), exponent);
+  Value inRange = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                                        math::AbsFOp::create(b, exponent),
+                                        buildScalar(b, 0x1p31f));
+  Value exact = buildIntegerPower(b, x, buildCast(b, exponent, Float, Int32));
+  Value real = buildPower(b, buildCast(b, x, Int32, Float), exponent);
+  return arith::SelectOp::create(b, arith::AndIOp::create(b, whole, inRange),
+                                 exact, buildCast(b, real, Float, Int32));
+}
+
 Status tessera::onnx::importPow(NodeImport &node) {
   if (foldConstants(node))
     return Status::success();
@@ -229,10 +245,27 @@ Status tessera::onnx::importPow(NodeImport &node) {
     setComputed(node, buildReshape(node.b, result, shape), type);
     return Status::success();
   }
-  if (type != Float)
-    return refuseType(node);
   int32_t exponentType = computedType(node, 1);
+  if (type != Float && type != Int32)
+    return refuseType(node);
   TESSERA_ASSIGN_OR_RETURN(Value power, computedInput(node, 1));
+  if (type == Int32) {
+    if (exponentType == Int64)
+      return refuseType(node);
+    TESSERA_ASSIGN_OR_RETURN(
+        Value result,
+        buildElementwise(node.b, {base, power}, element,
+                         [&](ImplicitLocOpBuilder &b, ValueRange e) {
+                           return exponentType == Float
+                                      ? buildFloatPowerOfInteger(b, e[0], e[1])
+                                      : buildIntegerPower(
+                                            b, e[0],
+                                            buildCast(b, e[1], exponentType,
+                                                      Int32));
+                         }));
+    setComputed(node, result, type);
+    return Status::success();
+  }
   TESSERA_ASSIGN_OR_RETURN(
       Value result,
       buildElementwise(

@@ -145,12 +145,12 @@ Status tessera::onnx::importReshape(NodeImport &node) {
         return mismatch();
       to[i] = from[i];
     }
-    if (to[i] < 1 || to[i] > elements / known)
+    if (to[i] < 0 || (known && to[i] > elements / known))
       return mismatch();
     known *= to[i];
   }
   if (open) {
-    if (elements % known != 0)
+    if (known == 0 || elements % known != 0)
       return mismatch();
     to[*open] = elements / known;
   } else if (known != elements) {

@@ -263,25 +263,25 @@ Status tessera::normalizeMlir(ModuleOp module, const ImportOptions &options) {
   return Status::success();
 }
 
-ModelDeclaration tessera::declarationOf(ModuleOp module, bool bytecode) {
-  ModelDeclaration declaration;
-  declaration.format = bytecode ? "mlirbc" : "mlir";
+ModelDescription tessera::descriptionOf(ModuleOp module, bool bytecode) {
+  ModelDescription description;
+  description.format = bytecode ? "mlirbc" : "mlir";
   module.walk([&](Operation *op) {
     if (!isa<ModuleOp, func::FuncOp, func::ReturnOp>(op))
-      ++declaration.operators[op->getName().getStringRef().str()];
+      ++description.operators[op->getName().getStringRef().str()];
     if (op->hasTrait<OpTrait::ConstantLike>() && op->getNumResults() == 1)
       if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
           type && type.hasStaticShape() && type.getElementType().isIntOrFloat())
-        declaration.parameterBytes +=
+        description.parameterBytes +=
             type.getNumElements() *
             llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   });
   tessera::Result<func::FuncOp> entry = findEntry(module);
   if (!entry.ok())
-    return declaration;
+    return description;
   nameBoundary(*entry);
   auto convert = [](StringAttr name, Type type) {
-    ModelDeclaration::Tensor tensor;
+    ModelDescription::Tensor tensor;
     tensor.name = name.getValue().str();
     llvm::raw_string_ostream(tensor.type) << getElementTypeOrSelf(type);
     if (auto ranked = dyn_cast<RankedTensorType>(type))
@@ -291,12 +291,12 @@ ModelDeclaration tessera::declarationOf(ModuleOp module, bool bytecode) {
     return tensor;
   };
   for (unsigned i = 0; i < entry->getNumArguments(); ++i)
-    declaration.inputs.push_back(
+    description.inputs.push_back(
         convert(entry->getArgAttrOfType<StringAttr>(i, graph::nameAttrName),
                 entry->getArgumentTypes()[i]));
   for (unsigned i = 0; i < entry->getNumResults(); ++i)
-    declaration.outputs.push_back(
+    description.outputs.push_back(
         convert(entry->getResultAttrOfType<StringAttr>(i, graph::nameAttrName),
                 entry->getResultTypes()[i]));
-  return declaration;
+  return description;
 }

@@ -22,7 +22,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> parseMlir(mlir::MLIRContext &context,
 /// of 32-bit floats. Errors do not name the file.
 Status normalizeMlir(mlir::ModuleOp module, const ImportOptions &options);
 
-ModelDeclaration declarationOf(mlir::ModuleOp module, bool bytecode);
+ModelDescription descriptionOf(mlir::ModuleOp module, bool bytecode);
 
 } // namespace tessera
 

@@ -23,7 +23,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>>
 convertToGraph(mlir::MLIRContext &context, const Model &model,
                const ImportOptions &options);
 
-ModelDeclaration declarationOf(const Model &model);
+ModelDescription descriptionOf(const Model &model);
 
 } // namespace tessera::onnx
 

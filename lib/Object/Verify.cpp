@@ -11,6 +11,7 @@
 #include "tessera/ISA/Packet.h"
 #include "tessera/Object/Object.h"
 #include "tessera/Support/Bytes.h"
+#include "tessera/Support/ElementType.h"
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -100,26 +101,11 @@ static Status verifyNames(const Object &object) {
 
 namespace {
 
-/// Bytes of one element of a signature's type; 0 for an unknown type.
-uint64_t signatureElementBytes(std::string_view type) {
-  if (std::optional<NumericFormat> format = formatFromName(type))
-    return (bitWidth(*format) + 7) / 8;
-  if (type == "bool")
-    return 1;
-  if (type == "i16" || type == "u16")
-    return 2;
-  if (type == "u32")
-    return 4;
-  if (type == "i64" || type == "u64" || type == "f64")
-    return 8;
-  return 0;
-}
-
 /// A signature's buffer holds just its elements: tools size host memory by it.
 Status verifySignature(std::string_view what,
                        const std::vector<TensorSignature> &tensors) {
   for (const TensorSignature &tensor : tensors) {
-    uint64_t bytes = signatureElementBytes(tensor.type);
+    uint64_t bytes = elementBytes(tensor.type);
     if (bytes == 0)
       return invalid(fmt::format("{} '{}': unknown type '{}'", what,
                                  tensor.name, tensor.type));

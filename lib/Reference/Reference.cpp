@@ -16,6 +16,7 @@
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <cfenv>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -43,6 +44,23 @@ public:
   static constexpr std::align_val_t alignment{64};
   size_t size;
   std::byte *data;
+};
+
+/// Rounds as asked for until the end of the scope. Compiled functions do not
+/// assume a mode: nothing of them was computed in advance but constants.
+class RoundingScope {
+public:
+  explicit RoundingScope(HostRounding rounding) : before(std::fegetround()) {
+    std::fesetround(rounding == HostRounding::Up     ? FE_UPWARD
+                    : rounding == HostRounding::Down ? FE_DOWNWARD
+                                                     : FE_TONEAREST);
+  }
+  ~RoundingScope() { std::fesetround(before); }
+  RoundingScope(const RoundingScope &) = delete;
+  RoundingScope &operator=(const RoundingScope &) = delete;
+
+private:
+  int before;
 };
 } // namespace
 
@@ -147,7 +165,8 @@ tessera::Result<HostReference> HostReference::compile(ModuleOp original) {
 }
 
 tessera::Result<std::vector<std::vector<std::byte>>>
-HostReference::run(std::span<const std::span<const std::byte>> inputs) const {
+HostReference::run(std::span<const std::span<const std::byte>> inputs,
+                   HostRounding rounding) const {
   if (inputs.size() != compiled->inputs.size())
     return Status(StatusCode::InvalidArgument,
                   fmt::format("host reference: {} inputs given, the model has "
@@ -175,8 +194,11 @@ HostReference::run(std::span<const std::span<const std::byte>> inputs) const {
     pointers.push_back(buffers[inputs.size() + i].data);
   for (void *&pointer : pointers)
     arguments.push_back(&pointer);
-  if (llvm::Error error = compiled->engine->invokePacked("main", arguments))
-    return failure(std::move(error));
+  {
+    RoundingScope scope(rounding);
+    if (llvm::Error error = compiled->engine->invokePacked("main", arguments))
+      return failure(std::move(error));
+  }
 
   std::vector<std::vector<std::byte>> outputs;
   for (size_t i = 0; i < compiled->outputs.size(); ++i) {

@@ -7,6 +7,7 @@
 
 #include "IntegerContractions.h"
 #include "LinalgStructure.h"
+#include "ReadThrough.h"
 #include "SplitInputs.h"
 #include "UnitDims.h"
 #include "WidenedFloats.h"
@@ -220,39 +221,6 @@ struct MakeInitExplicit : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// What reads a copy (permuted or broadcast) reads its source instead.
-struct FoldCopy : OpRewritePattern<linalg::GenericOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(linalg::GenericOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!op.hasPureTensorSemantics())
-      return failure();
-    for (OpOperand *operand : op.getDpsInputOperands()) {
-      auto copy = operand->get().getDefiningOp<linalg::GenericOp>();
-      if (!copy || !isCopy(copy) || !copy.hasPureTensorSemantics())
-        continue;
-      AffineMap target = copy.getIndexingMapsArray()[1];
-      AffineMap source = copy.getIndexingMapsArray()[0];
-      if (!target.isPermutation() || !source.isProjectedPermutation(true))
-        continue;
-      // The consumer's extents must still follow from its operands.
-      SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-      maps[operand->getOperandNumber()] =
-          source.compose(inversePermutation(target))
-              .compose(maps[operand->getOperandNumber()]);
-      if (!inversePermutation(concatAffineMaps(maps, op.getContext())))
-        continue;
-      rewriter.modifyOpInPlace(op, [&] {
-        operand->set(copy.getDpsInputOperand(0)->get());
-        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
-        op->setLoc(fuse(rewriter, copy, op));
-      });
-      return success();
-    }
-    return failure();
-  }
-};
-
 /// An element-wise operation moves into its only reader if that computes
 /// nothing twice and the reader can still be mapped to an engine.
 struct FuseElementwise : OpRewritePattern<linalg::GenericOp> {
@@ -342,7 +310,8 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
     // contraction's epilogue is known when reductions take in what is left.
     for (bool intoReductions : {false, true}) {
       RewritePatternSet patterns(context);
-      patterns.add<FoldCopy, MakeInitExplicit>(context);
+      patterns.add<MakeInitExplicit>(context);
+      populateReadThroughPatterns(patterns);
       patterns.add<FuseElementwise>(context, intoReductions);
       populateIntegerContractionPatterns(patterns);
       populateFloatWideningPatterns(patterns);

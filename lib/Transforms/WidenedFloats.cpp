@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WidenedFloats.h"
+#include "ReadThrough.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -70,20 +71,15 @@ struct WidenInReader : OpRewritePattern<linalg::GenericOp> {
       linalg::GenericOp widening = wideningOf(operand->get());
       if (!widening)
         continue;
-      AffineMap source = widening.getIndexingMapsArray()[0];
-      AffineMap target = widening.getIndexingMapsArray()[1];
-      if (!target.isPermutation() || !source.isProjectedPermutation(true))
+      std::optional<AffineMap> positions = positionsInSource(widening);
+      if (!positions)
         continue;
-      // The reader's extents must still follow from its operands.
-      SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-      maps[operand->getOperandNumber()] =
-          source.compose(inversePermutation(target))
-              .compose(maps[operand->getOperandNumber()]);
-      if (!inversePermutation(concatAffineMaps(maps, op.getContext())))
+      auto maps = mapsReadingSource(op, *operand, *positions);
+      if (!maps)
         continue;
       rewriter.modifyOpInPlace(op, [&] {
         operand->set(widening.getInputs()[0]);
-        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(*maps));
         BlockArgument argument = op.getMatchingBlockArgument(operand);
         Type wide = argument.getType();
         argument.setType(getElementTypeOrSelf(operand->get()));

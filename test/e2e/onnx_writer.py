@@ -49,7 +49,9 @@ def attribute(name, value):
 
 
 def value_info(name, dtype, shape):
-    dims = b"".join(block(1, number(1, extent)) for extent in shape)
+    """The declaration of a tensor; an extent may be the name of a symbolic one."""
+    dims = b"".join(block(1, block(2, extent) if isinstance(extent, str) else number(1, extent))
+                    for extent in shape)
     return block(1, name) + block(2, block(1, number(1, TYPES[dtype]) + block(2, dims)))
 
 
@@ -90,4 +92,38 @@ class Model:
             graph += block(11, value_info(name, array.dtype.name, array.shape))
         for name, array in zip(self.outputs, self.expected):
             graph += block(12, value_info(name, array.dtype.name, array.shape))
+        return number(1, 8) + block(7, graph) + block(8, block(1, "") + number(2, self.opset))
+
+
+class Graph:
+    """A graph with inputs, weights, nodes of one result, and outputs of one's choice."""
+
+    def __init__(self, opset, name):
+        self.opset, self.name = opset, name
+        self.inputs, self.outputs, self.nodes, self.weights = [], [], [], {}
+
+    def input(self, name, dtype, shape):
+        self.inputs.append(block(11, value_info(name, dtype, shape)))
+        return name
+
+    def weight(self, name, array):
+        """An initializer; a name that exists already stands for the same one."""
+        self.weights.setdefault(name, block(5, tensor(name, array)))
+        return name
+
+    def node(self, op, inputs, result=None, **attributes):
+        name = f"{op}_{len(self.nodes)}"
+        result = result or name
+        body = b"".join(block(1, i) for i in inputs) + block(2, result) + block(3, name)
+        body += block(4, op) + b"".join(block(5, attribute(k, v)) for k, v in attributes.items())
+        self.nodes.append(block(1, body))
+        return result
+
+    def output(self, name, value, dtype, shape):
+        self.node("Identity", [value], name)
+        self.outputs.append(block(12, value_info(name, dtype, shape)))
+
+    def bytes(self):
+        graph = (b"".join(self.nodes) + block(2, self.name) + b"".join(self.weights.values()) +
+                 b"".join(self.inputs) + b"".join(self.outputs))
         return number(1, 8) + block(7, graph) + block(8, block(1, "") + number(2, self.opset))

@@ -107,7 +107,6 @@ class CommandLine(unittest.TestCase):
 
     def test_not_available_yet(self):
         self.check_errors(2, [(line, "available yet") for line in (
-            "generate add.onnx --prompt hello --tokens 3",
             "run add.onnx --reassociate",
             "run add.onnx --autotune=4",
         )])

@@ -25,16 +25,6 @@ void addUnavailableOption(CLI::App &app, const std::string &name) {
       ->group(unavailableGroup);
 }
 
-void addUnavailableCommands(CLI::App &app) {
-  for (const char *name : {"generate"}) {
-    CLI::App *command = app.add_subcommand(name, "")->group(unavailableGroup);
-    command->allow_extras();
-    command->set_help_flag();
-    command->parse_complete_callback(
-        [name] { throw CLI::ValidationError(name, "is not available yet"); });
-  }
-}
-
 int fail(const Status &status) {
   fmt::print(stderr, "error: {}\n", status.message());
   return exitError;

@@ -35,9 +35,8 @@ void addDisasmCommand(CLI::App &app, Action &action);
 void addInfoCommand(CLI::App &app, Action &action);
 void addArchCommand(CLI::App &app, Action &action);
 void addCompareCommand(CLI::App &app, Action &action);
+void addGenerateCommand(CLI::App &app, Action &action);
 void addWhatIfCommand(CLI::App &app, Action &action);
-/// The sub-commands that are not available yet.
-void addUnavailableCommands(CLI::App &app);
 
 /// Takes an option that is not available yet, with or without a value, and
 /// refuses it as a usage error.

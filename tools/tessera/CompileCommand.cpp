@@ -18,6 +18,7 @@ namespace {
 struct CompileCommand {
   std::string model, output, dumpAfter;
   EmitLevel emit = EmitLevel::Object;
+  bool dispatchOutputs = false;
   CompileFlags flags;
 
   int run() const;
@@ -30,6 +31,7 @@ int CompileCommand::run() const {
     return fail(options.status());
   options->emit = emit;
   options->dumpAfter = dumpAfter;
+  options->exposeDispatches = dispatchOutputs;
   if (flags.explain && emit != EmitLevel::Object)
     return fail(Status(StatusCode::InvalidArgument,
                        "--explain tells of objects; accepted with "
@@ -97,6 +99,9 @@ void addCompileCommand(CLI::App &app, Action &action) {
           ""));
   command->add_option("--dump-after", compile->dumpAfter,
                       "Prints the program after this pass");
+  command->add_flag("--dispatch-outputs", compile->dispatchOutputs,
+                    "Makes the result of every dispatch an output, after those "
+                    "of the model");
   compile->flags.addTo(*command);
   command->callback(
       [&action, compile] { action = [compile] { return compile->run(); }; });

@@ -48,15 +48,15 @@ int main(int argc, char **argv) {
   addArchCommand(app, action);
   addCompareCommand(app, action);
   addWhatIfCommand(app, action);
-  addUnavailableCommands(app);
+  addGenerateCommand(app, action);
   // Said before the parser can only say that one is missing.
   auto isNamed = [&](const CLI::App *command) {
     return command->get_name() == argv[1];
   };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isNamed).empty())
     return failUsage(
-        fmt::format("'{}' is no sub-command; run, compile, whatif, "
-                    "compare, disasm, info and arch are",
+        fmt::format("'{}' is no sub-command; run, compile, generate, "
+                    "whatif, compare, disasm, info and arch are",
                     argv[1]));
   try {
     app.parse(argc, argv);

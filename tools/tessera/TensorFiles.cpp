@@ -18,21 +18,20 @@ namespace tessera::tool {
 namespace {
 struct TypeRow {
   const char *type; ///< In the model.
-  unsigned bytes;
-  NpyType stored; ///< In NumPy files.
-  bool native;    ///< NumPy has the type itself.
+  NpyType stored;   ///< In NumPy files.
+  bool native;      ///< NumPy has the type itself.
 };
 } // namespace
 
 static constexpr TypeRow types[] = {
-    {"bool", 1, NpyType::Bool, true},  {"i8", 1, NpyType::I8, true},
-    {"u8", 1, NpyType::U8, true},      {"i16", 2, NpyType::I16, true},
-    {"u16", 2, NpyType::U16, true},    {"i32", 4, NpyType::I32, true},
-    {"u32", 4, NpyType::U32, true},    {"i64", 8, NpyType::I64, true},
-    {"u64", 8, NpyType::U64, true},    {"f16", 2, NpyType::F16, true},
-    {"f32", 4, NpyType::F32, true},    {"f64", 8, NpyType::F64, true},
-    {"bf16", 2, NpyType::U16, false},  {"f8E4M3FN", 1, NpyType::U8, false},
-    {"f8E5M2", 1, NpyType::U8, false},
+    {"bool", NpyType::Bool, true},  {"i8", NpyType::I8, true},
+    {"u8", NpyType::U8, true},      {"i16", NpyType::I16, true},
+    {"u16", NpyType::U16, true},    {"i32", NpyType::I32, true},
+    {"u32", NpyType::U32, true},    {"i64", NpyType::I64, true},
+    {"u64", NpyType::U64, true},    {"f16", NpyType::F16, true},
+    {"f32", NpyType::F32, true},    {"f64", NpyType::F64, true},
+    {"bf16", NpyType::U16, false},  {"f8E4M3FN", NpyType::U8, false},
+    {"f8E5M2", NpyType::U8, false},
 };
 
 static const TypeRow *findType(const std::string &type) {
@@ -40,11 +39,6 @@ static const TypeRow *findType(const std::string &type) {
     if (type == row.type)
       return &row;
   return nullptr;
-}
-
-uint64_t elementBytes(const std::string &type) {
-  const TypeRow *row = findType(type);
-  return row ? row->bytes : 0;
 }
 
 bool acceptsAs(const std::string &fileType, const std::string &modelType) {

@@ -14,15 +14,12 @@
 #define TESSERA_TOOLS_TESSERA_TENSORFILES_H
 
 #include "tessera/Pipelines/Compiler.h"
+#include "tessera/Support/ElementType.h"
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tessera::tool {
-
-/// Bytes of one element of a type as TensorSignature::type spells it; 0 if it
-/// is unknown or has less than a byte.
-uint64_t elementBytes(const std::string &type);
 
 /// Reads `.npy` or `.pb`. The type is that of the file: an unsigned integer may
 /// stand for the bits of another type (acceptsAs).

@@ -31,10 +31,14 @@ namespace tessera::tool {
 /// Roundings that can lie between an input and an output.
 uint64_t countRoundings(const Object &object);
 
-/// InvalidArgument if the reference has other tensors.
+/// Compares each element of the outputs. `rounded` are the reference's outputs
+/// with other roundings, none or any number: what they differ by widens the
+/// tolerance of that element (docs/command-line.md, Verification). Internal if
+/// the reference has other tensors.
 Result<std::vector<report::OutputCheck>>
 compareOutputs(const Object &object, std::span<const HostTensor> outputs,
-               std::span<const HostTensor> reference);
+               std::span<const HostTensor> reference,
+               std::span<const std::vector<HostTensor>> rounded = {});
 
 /// Predictions of a tensor of scores [N, C]: the largest of each row, the first
 /// of equal ones. Nothing for another shape or type.

@@ -23,6 +23,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "tessera/Import/ModelDescription.h"
 #include "tessera/Support/Progress.h"
 #include "tessera/Support/Status.h"
 #include <cstdint>
@@ -52,19 +53,6 @@ struct ImportOptions {
   ProgressFunction progress;
 };
 
-/// What a model file declares, before any dimension is bound.
-struct ModelDeclaration {
-  struct Tensor {
-    std::string name, type;
-    /// Numbers, or the names of symbolic dimensions ("?" if unnamed).
-    std::vector<std::string> shape;
-  };
-  std::string format; ///< "onnx", "mlir" or "mlirbc".
-  std::vector<Tensor> inputs, outputs;
-  std::map<std::string, uint64_t> operators;
-  uint64_t parameterBytes = 0;
-};
-
 /// Registers every dialect that importModel() needs in its context.
 void registerImportDialects(mlir::DialectRegistry &registry);
 
@@ -75,7 +63,7 @@ importModel(mlir::MLIRContext &context, const std::string &path,
             const ImportOptions &options);
 
 /// Reads what `path` declares.
-Result<ModelDeclaration> readDeclaration(mlir::MLIRContext &context,
+Result<ModelDescription> readDescription(mlir::MLIRContext &context,
                                          const std::string &path);
 
 /// Registers `--import-onnx` with tessera-translate.

@@ -15,7 +15,9 @@
 #define TESSERA_PIPELINES_COMPILER_H
 
 #include "tessera/Arch/Architecture.h"
+#include "tessera/Import/ModelDescription.h"
 #include "tessera/Object/Object.h"
+#include "tessera/Reference/Rounding.h"
 #include "tessera/Support/Progress.h"
 #include "tessera/Support/Status.h"
 #include <cstddef>
@@ -69,20 +71,6 @@ struct CompileOptions {
   ProgressFunction progress;
 };
 
-/// What a model file declares, before any dimension is bound.
-struct ModelDescription {
-  struct Tensor {
-    std::string name, type;
-    /// Numbers, or the names of symbolic dimensions.
-    std::vector<std::string> shape;
-  };
-  std::string format; ///< "onnx", "mlir" or "mlirbc".
-  std::vector<Tensor> inputs, outputs;
-  /// Operators by kind, with their number.
-  std::map<std::string, uint64_t> operators;
-  uint64_t parameterBytes = 0; ///< Weights and other constants.
-};
-
 /// What a model asks for, once its shapes are known.
 struct ModelWork {
   struct Layer {
@@ -117,12 +105,26 @@ Result<ModelWork> countModelWork(const std::string &path,
 Result<CompiledModel> compileModel(const std::string &path,
                                    const CompileOptions &options);
 
-/// The same model lowered by upstream passes and run on the host: the
-/// reference of `--verify`. Inputs and outputs are in signature order. Outputs
-/// of dispatches are those of the dispatches as they were formed, lowered
+/// The same model lowered by upstream passes, to run on the host: the reference
+/// of `--verify`. Inputs and outputs are in signature order. Outputs of
+/// dispatches are those of the dispatches as they were formed, lowered
 /// likewise.
-Result<std::vector<HostTensor>>
-runReference(const CompiledModel &model, std::span<const HostTensor> inputs);
+class ReferenceModel {
+public:
+  static Result<ReferenceModel> compile(const CompiledModel &model);
+  ReferenceModel(ReferenceModel &&) noexcept;
+  ReferenceModel &operator=(ReferenceModel &&) noexcept;
+  ~ReferenceModel();
+
+  Result<std::vector<HostTensor>>
+  run(std::span<const HostTensor> inputs,
+      HostRounding rounding = HostRounding::Nearest) const;
+
+private:
+  struct Programs;
+  explicit ReferenceModel(std::unique_ptr<Programs> programs);
+  std::unique_ptr<Programs> programs;
+};
 
 } // namespace tessera
 

@@ -18,6 +18,7 @@
 #define TESSERA_REFERENCE_REFERENCE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tessera/Reference/Rounding.h"
 #include "tessera/Support/Status.h"
 #include <cstddef>
 #include <memory>
@@ -44,7 +45,8 @@ public:
 
   /// Runs the model; inputs and outputs in signature order.
   Result<std::vector<std::vector<std::byte>>>
-  run(std::span<const std::span<const std::byte>> inputs) const;
+  run(std::span<const std::span<const std::byte>> inputs,
+      HostRounding rounding = HostRounding::Nearest) const;
 
 private:
   struct Compiled;

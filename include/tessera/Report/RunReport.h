@@ -29,9 +29,11 @@ namespace tessera::report {
 struct OutputCheck {
   std::string name;
   double maxAbsError = 0, maxRelError = 0;
-  double tolerance = 0; ///< Absolute.
+  double tolerance = 0; ///< Absolute; the largest of any element.
   std::string reason;   ///< Why that tolerance.
   bool ok = false;
+  uint64_t elements = 0, departing = 0; ///< All, and those beyond it.
+  double rmsError = 0;                  ///< Of the finite ones.
   bool operator==(const OutputCheck &) const = default;
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Import/OnnxModel.h"
+#include "tessera/Support/ElementType.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -20,35 +21,36 @@ namespace {
 struct ElementTypeRow {
   int32_t type;
   const char *name, *signature;
-  uint64_t bytes;
+  /// Of types that no tensor of a program has.
+  uint64_t bytes = 0;
 };
 } // namespace
 
 // Names as in the specification's TensorProto.DataType, in lower case.
 static constexpr ElementTypeRow elementTypes[] = {
-    {Undefined, "undefined", "undefined", 0},
-    {Float, "float", "f32", 4},
-    {Uint8, "uint8", "u8", 1},
-    {Int8, "int8", "i8", 1},
-    {Uint16, "uint16", "u16", 2},
-    {Int16, "int16", "i16", 2},
-    {Int32, "int32", "i32", 4},
-    {Int64, "int64", "i64", 8},
-    {String, "string", "string", 0},
-    {Bool, "bool", "bool", 1},
-    {Float16, "float16", "f16", 2},
-    {Double, "double", "f64", 8},
-    {Uint32, "uint32", "u32", 4},
-    {Uint64, "uint64", "u64", 8},
+    {Undefined, "undefined", "undefined"},
+    {Float, "float", "f32"},
+    {Uint8, "uint8", "u8"},
+    {Int8, "int8", "i8"},
+    {Uint16, "uint16", "u16"},
+    {Int16, "int16", "i16"},
+    {Int32, "int32", "i32"},
+    {Int64, "int64", "i64"},
+    {String, "string", "string"},
+    {Bool, "bool", "bool"},
+    {Float16, "float16", "f16"},
+    {Double, "double", "f64"},
+    {Uint32, "uint32", "u32"},
+    {Uint64, "uint64", "u64"},
     {14, "complex64", "complex64", 8},
     {15, "complex128", "complex128", 16},
-    {BFloat16, "bfloat16", "bf16", 2},
-    {Float8E4M3FN, "float8e4m3fn", "f8E4M3FN", 1},
+    {BFloat16, "bfloat16", "bf16"},
+    {Float8E4M3FN, "float8e4m3fn", "f8E4M3FN"},
     {Float8E4M3FNUZ, "float8e4m3fnuz", "f8E4M3FNUZ", 1},
-    {Float8E5M2, "float8e5m2", "f8E5M2", 1},
+    {Float8E5M2, "float8e5m2", "f8E5M2"},
     {Float8E5M2FNUZ, "float8e5m2fnuz", "f8E5M2FNUZ", 1},
     {Uint4, "uint4", "u4", 1},
-    {Int4, "int4", "i4", 1},
+    {Int4, "int4", "i4"},
 };
 
 static const ElementTypeRow *findElementType(int32_t type) {
@@ -70,7 +72,10 @@ std::string tessera::onnx::signatureTypeName(int32_t type) {
 
 uint64_t tessera::onnx::elementBytes(int32_t type) {
   const ElementTypeRow *row = findElementType(type);
-  return row ? row->bytes : 0;
+  if (!row)
+    return 0;
+  uint64_t bytes = tessera::elementBytes(row->signature);
+  return bytes ? bytes : row->bytes;
 }
 
 std::string_view tessera::onnx::attributeKindName(Attribute::Kind kind) {
