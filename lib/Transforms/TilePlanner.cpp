@@ -72,6 +72,19 @@ std::vector<int64_t> divisors(int64_t extent) {
   return result;
 }
 
+/// Tiles that do not divide the extent are multiples of this, by their size.
+int64_t sizeUnit(int64_t size) {
+  return size > 96 ? 32 : size > 12 ? 16 : size > 6 ? 4 : 1;
+}
+
+/// The largest such size of at most `limit`; 0 if there is none.
+int64_t largestSize(int64_t limit) {
+  int64_t unit = sizeUnit(limit);
+  // Of sizes with a smaller unit, the largest.
+  int64_t below = unit == 32 ? 96 : unit == 16 ? 12 : unit == 4 ? 6 : 0;
+  return std::max(limit / unit * unit, below);
+}
+
 /// Tile sizes worth a try, ascending: the divisors, and where these are far
 /// apart sizes that share the extent out evenly, rounded up to what engines
 /// like.
@@ -82,18 +95,18 @@ std::vector<int64_t> tileSizes(const TileProblem::Dim &dim) {
   std::vector<int64_t> result{1};
   for (size_t i = 1; i < known.size(); ++i) {
     int64_t limit = known[i];
-    // From above, each size at most two thirds of the one before.
+    // From above, each size at most four fifths of the one before.
     std::vector<int64_t> between;
-    for (int64_t count = dim.extent / limit + 1; count < dim.extent; ++count) {
+    while (int64_t largest = largestSize(limit * 4 / 5)) {
+      int64_t count = (dim.extent + largest - 1) / largest;
+      if (count >= dim.extent)
+        break;
       int64_t even = (dim.extent + count - 1) / count;
-      int64_t unit = even > 96 ? 32 : even > 12 ? 16 : even > 6 ? 4 : 1;
-      int64_t size = (even + unit - 1) / unit * unit;
+      int64_t unit = sizeUnit(even), size = (even + unit - 1) / unit * unit;
       if (even <= known[i - 1] || size <= known[i - 1] * 4 / 3)
         break;
-      if (size * 5 <= limit * 4) {
-        between.push_back(size);
-        limit = size;
-      }
+      between.push_back(size);
+      limit = size;
     }
     result.insert(result.end(), between.rbegin(), between.rend());
     result.push_back(known[i]);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """--verify finds what is wrong and where, and nothing where nothing is."""
 
+import json
 import pathlib
 import re
 import struct
@@ -42,13 +43,14 @@ class Verify(unittest.TestCase):
         graph.output("y", value, "float32", [5, width])
         (self.tmp / "chain.onnx").write_bytes(graph.bytes())
 
-    def spoil(self, weight):
-        """The object, with the sign of one weight turned."""
-        data = bytearray((self.tmp / "chain.tsr").read_bytes())
+    def compile_spoilt(self, model, weight, *options):
+        """An object of the model with the sign of one weight turned."""
+        data = bytearray((self.tmp / model).read_bytes())
         number = struct.pack("<f", self.weights[weight][3, 7])
         self.assertEqual(data.count(number), 1)
         data[data.index(number) + 3] ^= 0x80
-        (self.tmp / "spoilt.tsr").write_bytes(data)
+        (self.tmp / "spoilt.onnx").write_bytes(data)
+        self.good("compile", "spoilt.onnx", *options, "-o", "spoilt.tsr")
 
     def test_first_departing_dispatch_is_named(self):
         self.write_chain()
@@ -57,7 +59,7 @@ class Verify(unittest.TestCase):
         count = int(re.search(r"(\d+) of \1 dispatches compared agree", printed)[1])
         self.assertGreaterEqual(count, 7)
         for wrong in (0, 2):
-            self.spoil(wrong)
+            self.compile_spoilt("chain.onnx", wrong, "--dispatch-outputs")
             result = self.run_here("run", "chain.onnx", "--verify=each", "--program",
                                    "spoilt.tsr")
             self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
@@ -90,21 +92,30 @@ class Verify(unittest.TestCase):
             self.assertEqual(result.stderr.count("\n"), 1)
 
     def test_results_that_roundings_decide(self):
-        """1 / (sum - the same sum in another order): the reference is not sure either."""
+        """1 / (exp(product) - nearly the same): a rounding is worth 10,000 of them."""
         graph = Graph(17, "amplified")
-        x = graph.input("x", "float32", [6, 64])
-        weight = RNG.uniform(-1, 1, (64, 8)).astype(np.float32)
-        product = graph.node("MatMul", [x, graph.weight("w", weight)])
-        shifted = graph.node("Sub", [product, graph.weight("near", np.float32(0.0))])
-        exponential = graph.node("Exp", [shifted])
-        back = graph.node("Log", [exponential])  # product again, but for roundings.
-        difference = graph.node("Sub", [product, back])
-        small = graph.node("Add", [difference, graph.weight("small", np.float32(1e-7))])
-        graph.output("y", graph.node("Reciprocal", [small]), "float32", [6, 8])
+        graph.input("x", "float32", [6, 64])
+        x = RNG.uniform(-1, 1, (6, 64)).astype(np.float32)
+        weight = RNG.uniform(-1, 1, (64, 8)).astype(np.float32) / 8
+        product = graph.node("MatMul", ["x", graph.weight("w", weight)])
+        exact = np.exp(x.astype(np.float64) @ weight.astype(np.float64))
+        near = graph.weight("near", (exact * (1 - 1e-4)).astype(np.float32))
+        difference = graph.node("Sub", [graph.node("Exp", [product]), near])
+        graph.output("y", graph.node("Reciprocal", [difference]), "float32", [6, 8])
         (self.tmp / "amplified.onnx").write_bytes(graph.bytes())
-        np.save(self.tmp / "0.npy", RNG.uniform(-1, 1, (6, 64)).astype(np.float32))
-        result = self.run_here("run", "amplified.onnx", "--inputs", ".", "--verify")
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        np.save(self.tmp / "0.npy", x)
+        printed = self.good("run", "amplified.onnx", "--inputs", ".", "--verify", "--json",
+                            "r.json").stdout
+        self.assertIn("all that follows the import", printed)
+        # The first tolerance would not have done.
+        (check,) = json.loads((self.tmp / "r.json").read_text())["outputs"]
+        self.assertIn("and 4 times what rounding up or down changes", check["reason"])
+        # It is no licence: a weight with the wrong sign is found all the same.
+        self.weights = [weight]
+        self.compile_spoilt("amplified.onnx", 0)
+        result = self.run_here("run", "amplified.onnx", "--inputs", ".", "--verify",
+                               "--program", "spoilt.tsr")
+        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
 
 
 if __name__ == "__main__":

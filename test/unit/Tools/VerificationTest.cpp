@@ -99,6 +99,45 @@ TEST(Verification, NarrowFormatsRoundOnceMore) {
                    .ok);
 }
 
+TEST(Verification, WhatRoundingChangesIsAccepted) {
+  auto expected = tensor<float>("f32", {4, 1, 2});
+  // Rounding up or down changes element 1 alone: by 0.25 at most.
+  std::vector<std::vector<HostTensor>> rounded = {
+      {tensor<float>("f32", {4, 1.25f, 2})},
+      {tensor<float>("f32", {4, 0.875f, 2})}};
+  auto checkSo = [&](std::vector<float> values) {
+    auto actual = tensor<float>("f32", values);
+    auto checks = compareOutputs(model(), std::span(&actual, 1),
+                                 std::span(&expected, 1), rounded);
+    EXPECT_TRUE(checks.ok()) << checks.status().message();
+    return checks->front();
+  };
+  double base = 101 * 0x1p-24 * 4;
+  auto inside = checkSo({4, 1.99f, 2});
+  EXPECT_TRUE(inside.ok);
+  EXPECT_DOUBLE_EQ(inside.tolerance, 4 * 0.25 + base);
+  EXPECT_NE(inside.reason.find("rounding up or down"), std::string::npos);
+  EXPECT_FALSE(checkSo({4, 2.01f, 2}).ok);
+  // The others have no more room than before.
+  auto outside = checkSo({4, 1, 2.001f});
+  EXPECT_FALSE(outside.ok);
+  EXPECT_EQ(outside.departing, 1u);
+  EXPECT_EQ(outside.elements, 3u);
+  EXPECT_NEAR(outside.rmsError, 0.001 / std::sqrt(3.0), 1e-6);
+}
+
+TEST(Verification, RoundingDoesNotExcuseIntegers) {
+  auto expected = tensor<int32_t>("i32", {5});
+  auto actual = tensor<int32_t>("i32", {6});
+  std::vector<std::vector<HostTensor>> rounded = {
+      {tensor<int32_t>("i32", {7})}};
+  auto checks = compareOutputs(model(), std::span(&actual, 1),
+                               std::span(&expected, 1), rounded);
+  ASSERT_TRUE(checks.ok());
+  EXPECT_FALSE(checks->front().ok);
+  EXPECT_EQ(checks->front().tolerance, 0);
+}
+
 TEST(Verification, OtherTensorsAreAnError) {
   auto a = tensor<float>("f32", {1, 2}),
        b = tensor<float>("f32", {1, 2}, {2, 1});
