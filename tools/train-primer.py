@@ -227,10 +227,18 @@ def loss_and_gradients(p, tokens, targets):
     return float(loss), g
 
 
-def train(steps, batch, rate=5e-3, decay=0.01):
-    """Adam with warm-up and a cosine schedule, in single precision."""
+def train(cycles, batch):
+    """Cycles of the given numbers of steps, each from where the last one ended."""
     rng = np.random.default_rng(SEED)
     p = {name: value.astype(np.float32) for name, value in initial(rng).items()}
+    for steps in cycles:
+        p = train_cycle(p, rng, steps, batch)
+    return p
+
+
+def train_cycle(p, rng, steps, batch, rate=5e-3, decay=0.01):
+    """Adam with warm-up and a cosine schedule, in single precision."""
+    p = dict(p)
     first = {name: np.zeros_like(value) for name, value in p.items()}
     second = {name: np.zeros_like(value) for name, value in p.items()}
     for step in range(1, steps + 1):
@@ -375,12 +383,12 @@ PROMPTS = ["the day after monday is ", "three plus nine is ", "count from five t
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--cycles", type=int, nargs="+", default=[300, 400])
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--root", type=pathlib.Path, default=ROOT,
                         help="the checkout to write into (default: this one)")
     options = parser.parse_args()
-    p = train(options.steps, options.batch)
+    p = train(options.cycles, options.batch)
 
     models = options.root / "test/e2e/models"
     models.mkdir(parents=True, exist_ok=True)

@@ -240,6 +240,9 @@ Status importMeanVarianceNormalization(NodeImport &node);
 Status importCompress(NodeImport &node);
 Status importMaxUnpool(NodeImport &node);
 Status importBitShift(NodeImport &node);
+// ImportFourier.cpp
+Status importDft(NodeImport &node);
+Status importStft(NodeImport &node);
 // ImportVolume.cpp
 /// Conv, MaxPool and AveragePool over three dimensions.
 Status importVolume(NodeImport &node);

@@ -65,6 +65,7 @@ static constexpr Operator operators[] = {
     {"Cos", 1, 1, 1, "", importUnary},
     {"Cosh", 1, 1, 1, "", importUnary},
     {"CumSum", 2, 2, 1, "exclusive reverse", importCumSum},
+    {"DFT", 1, 3, 1, "axis inverse onesided", importDft},
     {"DepthToSpace", 1, 1, 1, "blocksize mode", importBlocks},
     {"DequantizeLinear", 2, 3, 1, "axis block_size output_dtype",
      importDequantizeLinear},
@@ -188,6 +189,7 @@ static constexpr Operator operators[] = {
     {"RotaryEmbedding", 3, 4, 1, "interleaved num_heads rotary_embedding_dim",
      importRotaryEmbedding},
     {"Round", 1, 1, 1, "", importUnary},
+    {"STFT", 2, 4, 1, "onesided", importStft},
     {"Scan", 1, any, any,
      "body num_scan_inputs scan_input_axes scan_input_directions "
      "scan_output_axes scan_output_directions",

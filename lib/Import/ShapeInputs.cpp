@@ -21,6 +21,7 @@ static uint32_t decidingOperands(llvm::StringRef op) {
       .Cases({"Compress", "CumSum", "Expand", "OneHot", "Reshape", "Split",
               "Squeeze", "Tile", "TopK", "Trilu", "Unsqueeze"},
              2)
+      .Case("DFT", 6)
       .Case("Loop", 3)
       .Case("Upsample", 2)
       .Case("Dropout", 6)
@@ -28,6 +29,7 @@ static uint32_t decidingOperands(llvm::StringRef op) {
       .Case("Range", 7)
       .Case("Pad", 14)
       .Case("Resize", 14)
+      .Case("STFT", 10)
       .Case("Slice", 30)
       .StartsWith("Reduce", 2)
       .Default(0);

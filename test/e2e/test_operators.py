@@ -174,5 +174,34 @@ class Operators(OperatorCase):
         self.check(m)
 
 
+    def test_integer_powers(self):
+        m = Model(17)
+        base = np.array([-3, -2, -1, 0, 1, 2, 3, 7, 46341, -2**31], np.int32)[:, None]
+        power = np.array([0, 1, 2, 3, 5, 30, 31, 63], np.int32)
+        x, n = m.input("x", base), m.input("n", power)
+        # Modulo 2^32, as NumPy's.
+        m.node("Pow", [x, n], base ** power)
+        # With a negative exponent only 1 and -1 leave something.
+        below = np.array([-1, -2, -31], np.int32)
+        ones = np.array([1, -1], np.int32)[:, None]
+        m.node("Pow", [m.input("ones", ones), m.input("below", below)],
+               np.where(below % 2 == 0, 1, ones).astype(np.int32))
+        m.node("Pow", [m.input("others", np.array([2, -5, 100], np.int32)[:, None]), "below"],
+               np.zeros((3, 3), np.int32))
+        # Whole exponents of floats are exact, others lose the fraction.
+        small = np.array([1, 2, 3, 10], np.int32)
+        m.node("Pow", [m.input("small", small), m.input("f", np.float32([4, 5, 6, 9]))],
+               np.array([1, 32, 729, 10 ** 9], np.int32))
+        m.node("Pow", ["small", m.input("g", np.float32([0.5, 0.5, 1.5, 2.25]))],
+               np.array([1, 1, 5, 177], np.int32))
+        self.check(m)
+
+    def test_nothing_to_compute(self):
+        m = Model(17)
+        x = np.zeros((0, 4), np.float32)
+        m.node("Slice", [m.input("x", floats(3, 4)), *(m.constant(np.array([v])) for v in (3, 5))],
+               x)
+        self.check(m)
+
 if __name__ == "__main__":
     unittest.main()

@@ -215,7 +215,7 @@ Status GenerateCommand::generate() {
   if (verify)
     report.check.emplace();
   bool equal = verify;
-  Progress progress("writing");
+  Progress progress;
   std::vector<int64_t> next = tokens;
   // A prompt goes in one call if there is a program for it.
   size_t width = programFor(tokens.size()) ? tokens.size() : 1;
@@ -247,7 +247,7 @@ Status GenerateCommand::generate() {
     }
     report.calls.push_back(answer.call);
     if (progress.due())
-      progress.draw(written, count, "tokens");
+      progress.draw("writing", written, count, "tokens");
   }
   return Status::success();
 }
