@@ -383,7 +383,7 @@ PROMPTS = ["the day after monday is ", "three plus nine is ", "count from five t
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cycles", type=int, nargs="+", default=[300, 400])
+    parser.add_argument("--cycles", type=int, nargs="+", default=[300, 120])
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--root", type=pathlib.Path, default=ROOT,
                         help="the checkout to write into (default: this one)")

@@ -81,7 +81,7 @@ struct ModelWork {
   uint64_t compulsoryBytes = 0; ///< Inputs, weights and outputs, once each.
 };
 
-/// The imported module and whatever else runReference() needs (MLIR inside).
+/// The imported module and what else ReferenceModel needs (MLIR inside).
 struct ImportedModel;
 
 /// A finished compilation.
