@@ -306,8 +306,45 @@ struct SplitZeroPoints : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+/// The sum of a constant over a window, as zero points of weights leave it, is
+/// known: no engine sums what it does not read.
+struct FoldConstantSum : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() == 0 ||
+        op.getNumDpsInits() != 1)
+      return failure();
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+    std::optional<ReductionBody> reduction = matchReduction(op);
+    APInt start, step;
+    if (!fill || !type.hasStaticShape() || !reduction ||
+        reduction->kind != tile::Reduction::Sum ||
+        !matchPattern(fill.getInputs()[0], m_ConstantInt(&start)) ||
+        !matchPattern(reduction->term, m_ConstantInt(&step)) ||
+        start.getBitWidth() != step.getBitWidth())
+      return failure();
+    uint64_t count = 1;
+    for (auto [extent, kind] :
+         llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
+      if (kind == utils::IteratorType::reduction)
+        count *= extent;
+    // Modulo the width of the type, as the sum is.
+    APInt sum = start + step * APInt(64, count).zextOrTrunc(step.getBitWidth());
+    Value value = arith::ConstantOp::create(
+        rewriter, op.getLoc(),
+        rewriter.getIntegerAttr(type.getElementType(), sum));
+    Value empty = tensor::EmptyOp::create(
+        rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, value, empty);
+    return success();
+  }
+};
+
 } // namespace
 
 void tessera::populateIntegerContractionPatterns(RewritePatternSet &patterns) {
-  patterns.add<FoldWidening, SplitZeroPoints>(patterns.getContext());
+  patterns.add<FoldConstantSum, FoldWidening, SplitZeroPoints>(
+      patterns.getContext());
 }

@@ -75,3 +75,36 @@ func.func @concat(%a: tensor<2x4xf32>, %b: tensor<4x4xf32>) -> tensor<6x4xf32> {
   %r = tensor.concat dim(0) %a, %b : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<6x4xf32>
   return %r : tensor<6x4xf32>
 }
+
+// -----
+
+// A normalisation that is spelled out reduces rows to [n, 1] and reads that along
+// the rows: all of it is one dispatch, as of the operator.
+// CHECK-LABEL: func.func @spelled_out_norm
+// CHECK-COUNT-1: graph.dispatch
+// CHECK-NOT: tensor.expand_shape
+// CHECK-NOT: graph.dispatch
+func.func @spelled_out_norm(%x: tensor<12x32xf32>) -> tensor<12x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant 0.03125 : f32
+  %rows = tensor.empty() : tensor<12xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%rows : tensor<12xf32>) -> tensor<12xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+      iterator_types = ["parallel", "reduction"]} ins(%x : tensor<12x32xf32>) outs(%f : tensor<12xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %p = arith.mulf %in, %in : f32
+    %s = arith.addf %out, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<12xf32>
+  %kept = tensor.expand_shape %sum [[0, 1]] output_shape [12, 1] : tensor<12xf32> into tensor<12x1xf32>
+  %e = tensor.empty() : tensor<12x32xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, 0)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]} ins(%x, %kept : tensor<12x32xf32>, tensor<12x1xf32>) outs(%e : tensor<12x32xf32>) {
+  ^bb0(%in: f32, %square: f32, %out: f32):
+    %m = arith.mulf %square, %scale : f32
+    %root = math.sqrt %m : f32
+    %d = arith.divf %in, %root : f32
+    linalg.yield %d : f32
+  } -> tensor<12x32xf32>
+  return %r : tensor<12x32xf32>
+}

@@ -60,3 +60,27 @@ func.func @depthwise(%x: tensor<1x6x6x8xi8>, %w: tensor<3x3x8x1xi8>) -> tensor<1
       ins(%x, %w, %zx, %zw : tensor<1x6x6x8xi8>, tensor<3x3x8x1xi8>, i32, i32) outs(%f : tensor<1x4x4x8x1xi32>) -> tensor<1x4x4x8x1xi32>
   return %r : tensor<1x4x4x8x1xi32>
 }
+
+// -----
+
+// The sum of ones over a window is the number of its elements: 5 + 3 * 2 * 2.
+// CHECK-LABEL: func.func @sum_of_constants
+func.func @sum_of_constants() -> tensor<3x4xi32> {
+  // CHECK: %[[SUM:.*]] = arith.constant 17 : i32
+  // CHECK: linalg.fill ins(%[[SUM]] : i32)
+  // CHECK-NOT: linalg.generic
+  %three = arith.constant 3 : i32
+  %five = arith.constant 5 : i32
+  %window = tensor.empty() : tensor<2x2xi32>
+  %ones = linalg.fill ins(%three : i32) outs(%window : tensor<2x2xi32>) -> tensor<2x2xi32>
+  %e = tensor.empty() : tensor<3x4xi32>
+  %f = linalg.fill ins(%five : i32) outs(%e : tensor<3x4xi32>) -> tensor<3x4xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%ones : tensor<2x2xi32>) outs(%f : tensor<3x4xi32>) {
+  ^bb0(%in: i32, %out: i32):
+    %s = arith.addi %out, %in : i32
+    linalg.yield %s : i32
+  } -> tensor<3x4xi32>
+  return %r : tensor<3x4xi32>
+}

@@ -39,7 +39,8 @@ struct Host {
   }
   /// Runs MLIR text on float inputs.
   std::vector<std::vector<float>>
-  run(const char *text, const std::vector<std::vector<float>> &inputs) {
+  run(const char *text, const std::vector<std::vector<float>> &inputs,
+      HostRounding rounding = HostRounding::Nearest) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     EXPECT_TRUE(module);
     Result<HostReference> reference = HostReference::compile(*module);
@@ -49,7 +50,7 @@ struct Host {
     std::vector<std::span<const std::byte>> spans;
     for (const std::vector<float> &input : inputs)
       spans.push_back(bytesOf(input));
-    auto outputs = reference->run(spans);
+    auto outputs = reference->run(spans, rounding);
     EXPECT_TRUE(outputs.ok()) << outputs.status().message();
     std::vector<std::vector<float>> result;
     if (outputs.ok())
@@ -58,6 +59,27 @@ struct Host {
     return result;
   }
 };
+
+TEST(Reference, RoundsAsAskedFor) {
+  Host host;
+  const char *text = R"(
+    func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
+      %e = tensor.empty() : tensor<2xf32>
+      %r = linalg.div ins(%a, %b : tensor<2xf32>, tensor<2xf32>)
+                      outs(%e : tensor<2xf32>) -> tensor<2xf32>
+      return %r : tensor<2xf32>
+    })";
+  auto divide = [&](HostRounding rounding) {
+    return host.run(text, {{1, 6}, {3, 2}}, rounding).at(0);
+  };
+  // A third lies between two floats, 3 is one.
+  float below = 0x1.555554p-2f, above = 0x1.555556p-2f;
+  EXPECT_EQ(divide(HostRounding::Down), (std::vector<float>{below, 3}));
+  EXPECT_EQ(divide(HostRounding::Up), (std::vector<float>{above, 3}));
+  EXPECT_EQ(divide(HostRounding::Nearest), (std::vector<float>{above, 3}));
+  volatile float one = 1, three = 3; // The mode ends with the run.
+  EXPECT_EQ(one / three, above);
+}
 
 TEST(Reference, DigitsAgreeWithOtherSoftware) {
   const std::string root = TESSERA_SOURCE_DIR;
