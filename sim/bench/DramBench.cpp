@@ -26,7 +26,8 @@ namespace {
 struct Options {
   std::string dram, mapping, pattern, trace, json;
   uint64_t transactions = 0; ///< 0: the pattern's own number.
-  bool noRefresh = false;
+  uint32_t run = 0;          ///< Atoms; 0: transactions come singly.
+  bool noRefresh = false, singly = false;
 };
 
 int fail(const std::string &message) {
@@ -111,7 +112,11 @@ int run(const Options &options) {
   }
 
   auto start = std::chrono::steady_clock::now();
-  RunResult result = runDram(dram, loop, next);
+  RunResult result =
+      options.run == 0
+          ? runDram(dram, loop, next)
+          : runDramRows(dram, {loop.transactions, options.run, options.singly},
+                        next);
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
@@ -169,6 +174,17 @@ int main(int argc, char **argv) {
   app.add_option("--transactions", options.transactions,
                  "How many (default: 200000, idle 3000, a trace's all)")
       ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
+  auto *runs =
+      app.add_option("--run", options.run,
+                     "Offers up to so many transactions that follow each other "
+                     "in a row together, when the queue has room for all of "
+                     "them, with nothing else to wait for")
+          ->check(CLI::Range(1u, 1u << 20))
+          ->excludes(trace);
+  app.add_flag("--singly", options.singly,
+               "With --run: the same in the same clocks transaction by "
+               "transaction and clock by clock, which is slower")
+      ->needs(runs);
   app.add_flag("--no-refresh", options.noRefresh, "Without refresh");
   app.add_option("--json", options.json, "Writes all figures to this file");
   try {

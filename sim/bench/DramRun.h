@@ -38,6 +38,20 @@ struct RunResult {
 RunResult runDram(const DramConfig &dram, const Loop &loop,
                   const std::function<Transaction()> &next);
 
+/// How transactions are offered by runs of a row.
+struct RowLoop {
+  uint64_t transactions = 0;
+  uint32_t atoms = 1; ///< Of a run at most; no more than a queue has places.
+  /// Atom by atom in the same clocks, and clock by clock: must give the same.
+  bool singly = false;
+};
+
+/// Offers, in order, what `next` gives, transactions that follow each other in
+/// a row together. Latencies are those of a run's last atom, for each of its
+/// atoms that came together.
+RunResult runDramRows(const DramConfig &dram, const RowLoop &loop,
+                      const std::function<Transaction()> &next);
+
 } // namespace tessera::bench
 
 #endif // TESSERA_SIM_BENCH_DRAMRUN_H

@@ -7,6 +7,7 @@
 
 #include "tessera/sim/Device.h"
 #include "MemoryReport.h"
+#include "TrafficSampler.h"
 #include "check/Checker.h"
 #include "core/CoreState.h"
 #include "cp/CommandProcessor.h"
@@ -33,7 +34,7 @@ struct Device::Impl {
         mmu(this->arch, clock, events, memorySystem, memory, noc.cpNode()),
         services{this->arch, this->options, clock, events,
                  noc,        memorySystem,  mmu,   memory},
-        cp(services) {
+        cp(services), sampler(memorySystem, noc, clock) {
     std::vector<Core *> pointers;
     for (uint32_t i = 0; i < this->arch.cores.count; ++i) {
       cores.push_back(std::make_unique<Core>(services, i, cp));
@@ -84,6 +85,7 @@ struct Device::Impl {
   CommandProcessor cp;
   std::vector<std::unique_ptr<Core>> cores;
   std::optional<Checker> checker;
+  TrafficSampler sampler;
 };
 
 Device::Device(const Architecture &arch, const DeviceOptions &options)
@@ -160,12 +162,17 @@ Time Device::now() const { return impl->events.now(); }
 StopReason Device::advance(Time deadline) {
   EventQueue &events = impl->events;
   while (impl->cp.interrupts.empty()) {
-    if (events.empty())
+    if (events.empty()) {
+      if (TraceObserver *observer = impl->services.observer)
+        impl->sampler.finish(events.now(), *observer);
       return StopReason::Quiescent;
+    }
     if (events.nextTime() > deadline) {
       events.passTo(std::max(deadline, events.now()));
       return StopReason::Deadline;
     }
+    if (TraceObserver *observer = impl->services.observer)
+      impl->sampler.passTo(events.nextTime(), *observer);
     events.executeNext();
   }
   return StopReason::Interrupted;
@@ -227,6 +234,7 @@ Status Device::restore(std::span<const std::byte> snapshot) {
   impl->serialize(loader);
   if (impl->checker)
     impl->checker->forget();
+  impl->sampler.restart(impl->events.now());
   if (loader.ok() && in.remaining() == 0)
     return Status::success();
   impl->reset();
@@ -299,6 +307,7 @@ Status Device::checkConservation() {
 
 void Device::setTraceObserver(TraceObserver *observer) {
   impl->services.observer = observer;
+  impl->sampler.restart(impl->events.now());
 }
 
 std::vector<std::string> Device::explainWaits() const {

@@ -398,6 +398,20 @@ void PerfettoTraceWriter::event(const TraceEvent &event) {
           addTrack(fmt::format("timeline {}", event.id), processor, true);
     return counter(place->second, event.value, event.timeFs);
   }
+  case TraceEvent::Kind::ChannelRate:
+  case TraceEvent::Kind::LinkRate: {
+    bool link = event.kind == TraceEvent::Kind::LinkRate;
+    auto [place, isNew] =
+        rates.try_emplace({link, link ? event.core : 0, event.id});
+    if (isNew) {
+      if (traffic == 0)
+        traffic = addProcess("memory and network, MB/s");
+      place->second =
+          addTrack(link ? linkName(event) : fmt::format("channel {}", event.id),
+                   traffic, true);
+    }
+    return counter(place->second, event.value, event.timeFs);
+  }
   case TraceEvent::Kind::Mark: {
     Bytes bytes;
     putNumber(bytes, field::event::type, Instant);

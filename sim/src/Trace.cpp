@@ -49,6 +49,29 @@ const char *hostStepName(HostStep step) {
   return "?";
 }
 
+std::string NetworkPlace::name() const {
+  switch (kind) {
+  case Kind::Router:
+    return fmt::format("router {}", index);
+  case Kind::Core:
+    return fmt::format("core {}", index);
+  case Kind::CommandProcessor:
+    return "command processor";
+  case Kind::Host:
+    return "host";
+  case Kind::Channel:
+    return fmt::format("channel {}", index);
+  case Kind::Slice:
+    return fmt::format("slice {}", index);
+  }
+  return "?";
+}
+
+std::string linkName(const TraceEvent &linkRate) {
+  return fmt::format("router {} to {}", linkRate.core,
+                     NetworkPlace::of(linkRate.id).name());
+}
+
 void ChromeTraceWriter::event(const TraceEvent &event) {
   // This format's rows hold whole dispatches; Perfetto's have their parts.
   if (event.kind == TraceEvent::Kind::DispatchStep)
@@ -78,7 +101,8 @@ std::string ChromeTraceWriter::json() const {
   };
   uint32_t cores = 0;
   for (const TraceEvent &e : events)
-    cores = std::max(cores, e.core + 1);
+    if (e.kind != TraceEvent::Kind::LinkRate)
+      cores = std::max(cores, e.core + 1);
   for (uint32_t core = 0; core < cores; ++core) {
     line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
                      "\"args\":{{\"name\":"
@@ -93,6 +117,9 @@ std::string ChromeTraceWriter::json() const {
   line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
                    "\"args\":{{\"name\":\"host\"}}}}",
                    cores));
+  line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
+                   "\"args\":{{\"name\":\"memory and network, MB/s\"}}}}",
+                   cores + 1));
   // Instructions of one pc may be under way several times; the oldest ends
   // first.
   std::map<std::tuple<uint32_t, Engine, uint32_t>, std::deque<uint64_t>> open;
@@ -144,6 +171,16 @@ std::string ChromeTraceWriter::json() const {
                        "{}\",\"pid\":0,\"ts\":{},\"args\":{{"
                        "\"value\":{}}}}}",
                        e.id, ts, e.value));
+      break;
+    case TraceEvent::Kind::ChannelRate:
+    case TraceEvent::Kind::LinkRate:
+      line(fmt::format(
+          "{{\"ph\":\"C\",\"name\":\"{}\",\"pid\":{},\"ts\":{},\"args\":{{"
+          "\"value\":{}}}}}",
+          e.kind == TraceEvent::Kind::ChannelRate
+              ? fmt::format("channel {}", e.id)
+              : linkName(e),
+          cores + 1, ts, e.value));
       break;
     case TraceEvent::Kind::HostBegin:
     case TraceEvent::Kind::HostEnd:

@@ -52,6 +52,17 @@ class DramBench(unittest.TestCase):
                              "--transactions", "20000")
         self.assertEqual(got, again)
 
+    def test_runs_of_a_row_are_their_transactions(self):
+        for dram, pattern, mapping, run in (("HBM2-2400", "seq", "native", "32"), ("HBM2-2400", "seqmix", "bgi64", "2"),
+                                            ("DDR4-3200", "seqmixo", "native", "16"), ("DDR4-2400", "seq", "bgi", "4")):
+            arguments = ["--dram", dram, "--pattern", pattern, "--mapping", mapping, "--transactions", "30000",
+                         "--run", run]
+            together, singly = self.json_of(*arguments), self.json_of(*arguments, "--singly")
+            # A read's latency is that of its own atom, or of its run's last.
+            self.assertGreaterEqual(together.pop("read_latency_ns")["mean"], singly.pop("read_latency_ns")["mean"])
+            self.assertEqual(together, singly)
+            self.assertEqual(together["transactions"], 30000)
+
     def test_trace_with_idle_time(self):
         trace = self.tmp / "trace"
         # A closed bank 22 + 22 + 4, the open row 22 + 4, a conflict 22 more.

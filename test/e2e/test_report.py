@@ -86,6 +86,28 @@ class Report(unittest.TestCase):
         for link in memory["links"]:
             self.assertLessEqual(link["flits"], self.run_json["cycles"] * 1.1)
 
+    def test_the_memory_sides_books(self):
+        memory, cycles = self.run_json["memory"], self.run_json["cycles"]
+        purposes = dict(memory["dram_bytes"])
+        self.assertEqual(purposes.pop("total"), sum(purposes.values()))
+        for channel in memory["channels"]:
+            atoms = channel["reads"] + channel["writes"]
+            self.assertGreater(atoms, 0)
+            self.assertEqual(channel["row_hits"] + channel["row_misses"] + channel["row_conflicts"], atoms)
+            self.assertEqual(sum(channel["bank_accesses"]), atoms)
+            self.assertEqual(sum(channel["bank_activates"]), channel["activates"])
+            self.assertLessEqual(channel["precharges"], channel["activates"])
+        # What came out at the ports is what was ejected; a link carries at most a flit a cycle.
+        ports = [link for link in memory["links"] if not link["to"].startswith("router")]
+        self.assertEqual(sum(link["messages"] for link in ports), memory["messages"]["ejected"])
+        for link in memory["links"]:
+            self.assertLessEqual(link["messages"], link["flits"])
+            self.assertLessEqual(link["blocked_cycles"], cycles * 1.1)
+        # What went to a channel's port are its reads' requests and its writes' data.
+        for number, channel in enumerate(memory["channels"]):
+            [port] = [link for link in ports if link["to"] == f"channel {number}"]
+            self.assertLessEqual(port["bytes"], channel["writes"] * memory["atom_bytes"])
+
     def test_verbose_tells_more(self):
         result = tessera(*self.arguments, "-v")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -154,6 +154,28 @@ class Trace(unittest.TestCase):
         steps = [event.name for event in self.events if event.kind == 1 and event.track[1] == "host/thread"]
         self.assertEqual(steps, ["load program", "write inputs", "submit", "wait", "read outputs"])
 
+    def test_traffic_adds_up(self):
+        rates = collections.defaultdict(dict)
+        for event in self.events:
+            process, _, track = event.track[1].partition("/")
+            if event.kind == 4 and process == "memory and network, MB/s":
+                rates[track][event.ns] = event.value
+        memory = self.report["memory"]
+        expected = {f"channel {i}": (c["reads"] + c["writes"]) * memory["atom_bytes"]
+                    for i, c in enumerate(memory["channels"])}
+        expected.update((f"{link['from']} to {link['to']}", link["bytes"]) for link in memory["links"])
+        expected = {track: count for track, count in expected.items() if count}
+        self.assertEqual(set(rates), set(expected))
+        for track, samples in rates.items():
+            # A sample every 256 cycles of 1 ns, and one at the end; not written if it is as the one before.
+            moved = rate = before = 0
+            for ns in sorted({*range(256, max(samples) + 1, 256), max(samples)}):
+                rate = samples.pop(ns, rate)
+                moved += rate * (ns - before) / 1000
+                before = ns
+            self.assertEqual(samples, {}, track)
+            self.assertAlmostEqual(moved, expected[track], delta=before / 256 + 1, msg=track)
+
     def test_links_and_pipes_are_written_as_they_are(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)

@@ -106,6 +106,7 @@ public:
   }
   const HostLink &hostLink() const { return link; }
   const LlcCounters &cacheCounters() const { return llc.counters(); }
+  uint32_t channelCount() const { return uint32_t(ports.size()); }
   const dram::Channel &channel(uint32_t index) const {
     return ports[index].channel;
   }

@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -109,6 +110,9 @@ private:
   Interned eventNames{2, {}}, annotationNames{3, {}}, annotationTexts{29, {}};
   std::map<uint32_t, CoreTracks> cores;
   std::map<uint32_t, uint64_t> timelines;
+  /// Of channels and links: whether it is a link, from, and which or to.
+  std::map<std::tuple<bool, uint32_t, uint32_t>, uint64_t> rates;
+  uint64_t traffic = 0;   ///< Process of these.
   uint64_t processor = 0; ///< Process of the command processor.
   uint64_t host = 0, hostThread = 0;
   std::map<uint32_t, Lanes> queueLanes; ///< Dispatches by queue.

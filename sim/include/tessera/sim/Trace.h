@@ -33,6 +33,12 @@ struct TraceEvent {
     Mark,      ///< `mark`: value is its identifier.
     HostBegin, ///< The host begins a step; id: which, HostStep.
     HostEnd,
+    /// Mean rate since the sample before, in megabytes (10⁶) a second, value:
+    /// of
+    /// a DRAM channel, id; of a link from a router, core, to NetworkPlace id.
+    /// Only when it is another than at the sample before.
+    ChannelRate,
+    LinkRate,
   };
   Kind kind = Kind::Mark;
   Engine engine = Engine::Sequencer;
@@ -58,6 +64,29 @@ const char *dispatchPartName(DispatchPart part);
 /// What the host does for a run.
 enum class HostStep : uint8_t { Load, Write, Submit, Wait, Read };
 const char *hostStepName(HostStep step);
+
+/// An end of a link.
+struct NetworkPlace {
+  enum class Kind : uint8_t {
+    Router,
+    Core,
+    CommandProcessor,
+    Host,
+    Channel,
+    Slice
+  };
+  Kind kind = Kind::Router;
+  uint32_t index = 0;
+
+  /// Both in a number, and back.
+  uint32_t code() const { return uint32_t(kind) << 24 | index; }
+  static NetworkPlace of(uint32_t code) {
+    return {Kind(code >> 24), code & 0xffffff};
+  }
+  std::string name() const; ///< "router 3", "host", …
+};
+/// "router 3 to core 3"
+std::string linkName(const TraceEvent &linkRate);
 
 class TraceObserver {
 public:
