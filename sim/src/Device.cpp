@@ -161,10 +161,13 @@ Time Device::now() const { return impl->events.now(); }
 
 StopReason Device::advance(Time deadline) {
   EventQueue &events = impl->events;
+  auto stopped = [&] {
+    if (TraceObserver *observer = impl->services.observer)
+      impl->sampler.stop(events.now(), *observer);
+  };
   while (impl->cp.interrupts.empty()) {
     if (events.empty()) {
-      if (TraceObserver *observer = impl->services.observer)
-        impl->sampler.finish(events.now(), *observer);
+      stopped();
       return StopReason::Quiescent;
     }
     if (events.nextTime() > deadline) {
@@ -175,6 +178,7 @@ StopReason Device::advance(Time deadline) {
       impl->sampler.passTo(events.nextTime(), *observer);
     events.executeNext();
   }
+  stopped();
   return StopReason::Interrupted;
 }
 

@@ -405,10 +405,8 @@ void PerfettoTraceWriter::event(const TraceEvent &event) {
         rates.try_emplace({link, link ? event.core : 0, event.id});
     if (isNew) {
       if (traffic == 0)
-        traffic = addProcess("memory and network, MB/s");
-      place->second =
-          addTrack(link ? linkName(event) : fmt::format("channel {}", event.id),
-                   traffic, true);
+        traffic = addProcess("memory and network");
+      place->second = addTrack(rateName(event), traffic, true);
     }
     return counter(place->second, event.value, event.timeFs);
   }

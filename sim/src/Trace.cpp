@@ -67,9 +67,11 @@ std::string NetworkPlace::name() const {
   return "?";
 }
 
-std::string linkName(const TraceEvent &linkRate) {
-  return fmt::format("router {} to {}", linkRate.core,
-                     NetworkPlace::of(linkRate.id).name());
+std::string rateName(const TraceEvent &rate) {
+  if (rate.kind == TraceEvent::Kind::ChannelRate)
+    return fmt::format("channel {}, MB/s", rate.id);
+  return fmt::format("router {} to {}, MB/s", rate.core,
+                     NetworkPlace::of(rate.id).name());
 }
 
 void ChromeTraceWriter::event(const TraceEvent &event) {
@@ -118,7 +120,7 @@ std::string ChromeTraceWriter::json() const {
                    "\"args\":{{\"name\":\"host\"}}}}",
                    cores));
   line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
-                   "\"args\":{{\"name\":\"memory and network, MB/s\"}}}}",
+                   "\"args\":{{\"name\":\"memory and network\"}}}}",
                    cores + 1));
   // Instructions of one pc may be under way several times; the oldest ends
   // first.
@@ -177,10 +179,7 @@ std::string ChromeTraceWriter::json() const {
       line(fmt::format(
           "{{\"ph\":\"C\",\"name\":\"{}\",\"pid\":{},\"ts\":{},\"args\":{{"
           "\"value\":{}}}}}",
-          e.kind == TraceEvent::Kind::ChannelRate
-              ? fmt::format("channel {}", e.id)
-              : linkName(e),
-          cores + 1, ts, e.value));
+          rateName(e), cores + 1, ts, e.value));
       break;
     case TraceEvent::Kind::HostBegin:
     case TraceEvent::Kind::HostEnd:

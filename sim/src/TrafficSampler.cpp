@@ -60,10 +60,12 @@ uint64_t TrafficSampler::bytesOf(const Source &source, size_t index) const {
 
 void TrafficSampler::sampleTo(Time next, TraceObserver &observer) {
   sample(due, observer);
+  nextInterval();
   // Of a pause the first sample tells; what follows is the same.
   if (next < due)
     return;
   sample(due, observer);
+  nextInterval();
   if (next < due)
     return;
   Time period = clock.at(interval);
@@ -71,7 +73,7 @@ void TrafficSampler::sampleTo(Time next, TraceObserver &observer) {
   due = last + period;
 }
 
-void TrafficSampler::sample(Time at, TraceObserver &observer) {
+void TrafficSampler::sample(Time at, TraceObserver &observer, bool always) {
   for (size_t i = 0; i != sources.size(); ++i) {
     Source &source = sources[i];
     uint64_t bytes = bytesOf(source, i);
@@ -79,24 +81,29 @@ void TrafficSampler::sample(Time at, TraceObserver &observer) {
     auto rate = uint64_t(__uint128_t(bytes - source.bytes) * 1'000'000'000 /
                          (at - last));
     source.bytes = bytes;
-    if (rate == source.rate)
+    if (rate == source.rate && !(always && source.seen))
       continue;
+    source.seen = true;
     source.rate = rate;
     source.event.value = rate;
     source.event.timeFs = at;
     observer.event(source.event);
   }
+  last = at;
+}
+
+void TrafficSampler::nextInterval() {
   if (++samples == samplesOfAnInterval) {
     samples = 0;
     interval *= 2;
   }
-  last = at;
-  due = at + clock.at(interval);
+  due = last + clock.at(interval);
 }
 
-void TrafficSampler::finish(Time now, TraceObserver &observer) {
+/// The intervals go on as they were: this one is in two parts.
+void TrafficSampler::stop(Time now, TraceObserver &observer) {
   if (now > last)
-    sample(now, observer);
+    sample(now, observer, true);
 }
 
 } // namespace tessera::sim

@@ -32,8 +32,9 @@ public:
     if (next >= due)
       sampleTo(next, observer);
   }
-  /// Nothing more is going to happen: the rest of the last interval.
-  void finish(Time now, TraceObserver &observer);
+  /// The device stops, perhaps for good: a sample of what was since the last
+  /// one.
+  void stop(Time now, TraceObserver &observer);
 
 private:
   static constexpr Cycle firstInterval = 256;
@@ -43,10 +44,12 @@ private:
   struct Source {
     TraceEvent event; ///< Its kind and who it is.
     uint64_t bytes = 0, rate = 0;
+    bool seen = false; ///< In the trace.
   };
 
   void sampleTo(Time next, TraceObserver &observer);
-  void sample(Time at, TraceObserver &observer);
+  void sample(Time at, TraceObserver &observer, bool always = false);
+  void nextInterval();
   uint64_t bytesOf(const Source &source, size_t index) const;
 
   const MemorySystem &memory;

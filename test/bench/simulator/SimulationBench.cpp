@@ -49,13 +49,30 @@ static Status simulate(benchmark::State &state, const Object &object,
   TESSERA_ASSIGN_OR_RETURN(Semaphore done,
                            Semaphore::create(device, {.label = "done"}));
   uint64_t executions = 0, before = simulator.statistics().cycles;
+  // Atoms on the DRAM's data buses; messages over links and ports.
+  auto traffic = [&] {
+    sim::MemoryStatistics memory = simulator.memoryStatistics();
+    std::pair<uint64_t, uint64_t> sums;
+    for (const sim::ChannelStatistics &channel : memory.channels)
+      sums.first += channel.reads + channel.writes;
+    for (const sim::LinkStatistics &link : memory.links)
+      sums.second += link.messages;
+    return sums;
+  };
+  auto [atomsBefore, hopsBefore] = traffic();
   for (auto _ : state) {
     TESSERA_RETURN_IF_ERROR(queue.execute(executable.commands(), bindings,
                                           {.signal = {{done, ++executions}}}));
     TESSERA_RETURN_IF_ERROR(done.wait(executions));
   }
   auto cycles = double(simulator.statistics().cycles - before);
+  auto [atoms, hops] = traffic();
   state.counters["cycles"] = cycles / double(executions);
+  state.counters["core_cycles"] =
+      cycles * double(arch.cores.count) / double(executions);
+  state.counters["transactions"] =
+      double(atoms - atomsBefore) / double(executions);
+  state.counters["hops"] = double(hops - hopsBefore) / double(executions);
   state.counters["cycles_per_s"] =
       benchmark::Counter(cycles, benchmark::Counter::kIsRate);
   return Status::success();

@@ -23,11 +23,13 @@ import tempfile
 BEGIN = "<!-- simulator: begin, made by test/bench/simulator/speed.py -->"
 END = "<!-- simulator: end -->"
 
-# Timing set, pattern, mapping.
-DRAM = [("HBM2-2400", "seq", "native"), ("HBM2-2400", "seq", "bgi64"),
-        ("HBM2-2400", "rand", "native"), ("HBM2-2400", "seqmixo", "bgi64"),
-        ("DDR4-3200", "seq", "native"), ("DDR4-3200", "seq", "bgi"),
-        ("DDR4-3200", "rand", "native")]
+# Timing set, pattern, mapping, transactions that come together.
+DRAM = [("HBM2-2400", "seq", "native", 1), ("HBM2-2400", "seq", "native", 4),
+        ("HBM2-2400", "seq", "native", 32), ("HBM2-2400", "seq", "bgi64", 1),
+        ("HBM2-2400", "seq", "bgi64", 2), ("HBM2-2400", "rand", "native", 1),
+        ("HBM2-2400", "seqmixo", "bgi64", 1), ("DDR4-3200", "seq", "native", 1),
+        ("DDR4-3200", "seq", "native", 16), ("DDR4-3200", "seq", "bgi", 1),
+        ("DDR4-3200", "rand", "native", 1)]
 TRANSACTIONS = 1_000_000
 REPETITIONS = 5  # Of an object's run; the fastest counts.
 
@@ -44,17 +46,18 @@ def run(command):
 
 
 def dram_table(bench):
-    lines = ["| timings | pattern | mapping | transactions | processor, s | million/s | memory, MB |",
-             "|---|---|---|--:|--:|--:|--:|"]
-    for timings, pattern, mapping in DRAM:
+    lines = ["| timings | pattern | mapping | run | transactions | processor, s | million/s | memory, MB |",
+             "|---|---|---|--:|--:|--:|--:|--:|"]
+    for timings, pattern, mapping, atoms in DRAM:
         # Linear in work: the streaming row also at a quarter and four times.
         sizes = [TRANSACTIONS]
-        if (timings, mapping) == ("HBM2-2400", "bgi64") and pattern == "seq":
+        if (timings, pattern, mapping, atoms) == ("HBM2-2400", "seq", "bgi64", 1):
             sizes = [TRANSACTIONS // 4, TRANSACTIONS, TRANSACTIONS * 4]
         for size in sizes:
             seconds, memory = run([bench, "--dram", timings, "--pattern", pattern, "--mapping",
-                                   mapping, "--transactions", str(size)])
-            lines.append(f"| {timings} | {pattern} | {mapping} | {size:,} | {seconds:.2f} | "
+                                   mapping, "--transactions", str(size),
+                                   *(["--run", str(atoms)] if atoms != 1 else [])])
+            lines.append(f"| {timings} | {pattern} | {mapping} | {atoms} | {size:,} | {seconds:.2f} | "
                          f"{size / seconds / 1e6:.1f} | {memory:.0f} |")
     return lines
 
@@ -73,26 +76,31 @@ def trace_table(bench):
 
 
 def least_time(bench, path, arch, mode):
-    """Simulated cycles, the least processor seconds of some runs, and peak memory in MB."""
+    """The first run's figures, the least processor seconds of some runs, and peak memory in MB."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         _, memory = run([bench, path, arch, f"--benchmark_filter={mode}",
                          f"--benchmark_repetitions={REPETITIONS}",
                          f"--benchmark_out={file.name}", "--benchmark_out_format=json"])
         results = json.loads(pathlib.Path(file.name).read_text())["benchmarks"]
     single = [r for r in results if r.get("run_type") == "iteration"]
-    return single[0]["cycles"], min(r["cpu_time"] for r in single) / 1e3, memory
+    return single[0], min(r["cpu_time"] for r in single) / 1e3, memory
 
 
-def object_table(bench, objects):
-    lines = ["| object | architecture | cycles | with values, s | timing only, s | "
-             "million cycles/s | memory of the process, MB |", "|---|---|--:|--:|--:|--:|--:|"]
+def object_table(bench, objects, timing_only):
+    lines = ["| object | architecture | cycles | DRAM transactions | network hops | with values, s | "
+             "timing only, s | million core-cycles/s | million transactions/s | million hops/s | "
+             "memory of the process, MB |", "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
     for text in objects:
         path, _, arch = text.rpartition("=")
-        _, functional, _ = least_time(bench, path, arch, "functional")
-        cycles, seconds, memory = least_time(bench, path, arch, "timing_only")
-        lines.append(f"| {pathlib.Path(path).stem} | `{arch}` | {cycles:,.0f} | "
-                     f"{functional:.3f} | {seconds:.3f} | {cycles / seconds / 1e6:.1f} | "
-                     f"{memory:.0f} |")
+        functional = "–"
+        if not timing_only:
+            functional = f"{least_time(bench, path, arch, 'functional')[1]:.3f}"
+        run, seconds, memory = least_time(bench, path, arch, "timing_only")
+        lines.append(f"| {pathlib.Path(path).stem} | `{arch}` | {run['cycles']:,.0f} | "
+                     f"{run['transactions']:,.0f} | {run['hops']:,.0f} | {functional} | {seconds:.3f} | "
+                     f"{run['core_cycles'] / seconds / 1e6:.1f} | "
+                     f"{run['transactions'] / seconds / 1e6:.1f} | "
+                     f"{run['hops'] / seconds / 1e6:.1f} | {memory:.0f} |")
     return lines
 
 
@@ -103,6 +111,8 @@ def main():
     parser.add_argument("--trace-bench")
     parser.add_argument("--simulation-bench")
     parser.add_argument("objects", nargs="*", metavar="OBJECT=ARCH")
+    parser.add_argument("--timing-only", action="store_true",
+                        help="leave out the runs that compute values, which take long for models")
     parser.add_argument("--build", default="release", help="what the programs are, for the text")
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
@@ -111,13 +121,15 @@ def main():
     section = [BEGIN, "## What simulating costs", "",
                f"Processor time of one host core ({options.build} build).",
                "Made by `test/bench/simulator/speed.py`.", "",
-               "DRAM channels alone (`dram-bench`, one transaction is 32 bytes on HBM2, 64 on DDR4):",
+               "DRAM channels alone (`dram-bench`, one transaction is 32 bytes on HBM2, 64 on DDR4; a run "
+               "is what comes together, `--run`):",
                ""]
     section += dram_table(options.dram_bench)
     if options.objects:
         section += ["", "Whole devices, `simulation-bench` with objects; a rate is that without values:",
                     ""]
-        section += object_table(options.simulation_bench, options.objects)
+        section += object_table(options.simulation_bench, options.objects,
+                                options.timing_only)
     if options.trace_bench:
         section += [""] + trace_table(options.trace_bench)
     section.append(END)

@@ -85,8 +85,8 @@ struct NetworkPlace {
   }
   std::string name() const; ///< "router 3", "host", …
 };
-/// "router 3 to core 3"
-std::string linkName(const TraceEvent &linkRate);
+/// Of whose rate an event tells: "channel 0, MB/s", "router 3 to core 3, MB/s".
+std::string rateName(const TraceEvent &rate);
 
 class TraceObserver {
 public:
