@@ -11,9 +11,9 @@ It writes
                                         and the caches, gives S rows of scores and the caches
   test/e2e/models/primer.expected.json  prompts and how NumPy, in double precision, goes on
 
-The text is made by a seeded grammar of a school book: sums and differences of number
-words, counting, days, months, opposites and plurals. Every sentence is true, so what
-the model writes can be judged. One sum in eight is kept from the training.
+The text is made by a seeded grammar of a school book: sums of number words, days,
+months, opposites and plurals. Every sentence is true, so what the model writes can be
+judged. One sum in eight is kept from the training.
 
 The network is a decoder as language models have it today: RMS normalisation, rotary
 positions, attention with caches of keys and values, a gated SiLU network, one table
@@ -35,13 +35,12 @@ sys.path.insert(0, str(ROOT / "test" / "e2e"))
 from onnx_writer import Graph  # noqa: E402
 
 SEED = 20260
-BYTES, WIDTH, HEADS, LAYERS, HIDDEN, CONTEXT = 128, 128, 4, 2, 256, 128
+BYTES, WIDTH, HEADS, LAYERS, HIDDEN, CONTEXT = 128, 128, 4, 2, 256, 64
 HEAD = WIDTH // HEADS
 EPSILON = 1e-5
 
 ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen "
         "fourteen fifteen sixteen seventeen eighteen nineteen").split()
-TENS = ["twenty", "thirty", "forty"]
 DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 MONTHS = ("january february march april may june july august september october november "
           "december").split()
@@ -55,44 +54,28 @@ PLURALS = [pair.split("/") for pair in (
     "sheep/sheep cat/cats dog/dogs tree/trees river/rivers").split()]
 
 
-def word(number):
-    if number < 20:
-        return ONES[number]
-    tens, ones = divmod(number, 10)
-    return TENS[tens - 2] + ("-" + ONES[ones] if ones else "")
-
-
 def held_out(a, b):
     return (7 * a + 3 * b) % 8 == 0
 
 
 def sum_of(a, b):
-    return f"{word(a)} plus {word(b)} is ", f"{word(a + b)}."
+    return f"{ONES[a]} plus {ONES[b]} is ", f"{ONES[a + b]}."
 
 
 def sentence(rng):
     """A true sentence; never a sum that is kept from the training."""
-    kind = rng.integers(8)
+    kind = rng.integers(6)
     if kind < 2:
         while True:
-            a, b = rng.integers(0, 21, 2)
+            a, b = rng.integers(0, 10, 2)
             if not held_out(a, b):
                 return "".join(sum_of(a, b))
-    if kind == 2:
-        a = rng.integers(0, 41)
-        b = rng.integers(0, min(a, 20) + 1)
-        return f"{word(a)} minus {word(b)} is {word(a - b)}."
-    if kind == 3:
-        low = rng.integers(0, 35)
-        high = low + rng.integers(2, 6)
-        return f"count from {word(low)} to {word(high)}: " + \
-            " ".join(word(n) for n in range(low, high + 1)) + "."
-    if kind in (4, 5):
-        names, what = (DAYS, "day") if kind == 4 else (MONTHS, "month")
+    if kind in (2, 3):
+        names, what = (DAYS, "day") if kind == 2 else (MONTHS, "month")
         at, step = rng.integers(len(names)), rng.choice([1, -1])
         return (f"the {what} {'after' if step > 0 else 'before'} {names[at]} is "
                 f"{names[(at + step) % len(names)]}.")
-    if kind == 6:
+    if kind == 4:
         pair = OPPOSITES[rng.integers(len(OPPOSITES))]
         at = rng.integers(2)
         return f"the opposite of {pair[at]} is {pair[1 - at]}."
@@ -236,7 +219,7 @@ def train(cycles, batch):
     return p
 
 
-def train_cycle(p, rng, steps, batch, rate=5e-3, decay=0.01):
+def train_cycle(p, rng, steps, batch, rate=4e-3, decay=0.01):
     """Adam with warm-up and a cosine schedule, in single precision."""
     p = dict(p)
     first = {name: np.zeros_like(value) for name, value in p.items()}
@@ -377,14 +360,14 @@ def export(p):
     return graph.bytes()
 
 
-PROMPTS = ["the day after monday is ", "three plus nine is ", "count from five to eight: ",
-           "the opposite of hot is ", "one goose, two ", "thirty-one minus twelve is "]
+PROMPTS = ["the day after monday is ", "three plus nine is ", "the month before june is ",
+           "the opposite of hot is ", "one goose, two ", "the day before friday is "]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cycles", type=int, nargs="+", default=[300, 120])
-    parser.add_argument("--batch", type=int, default=10)
+    parser.add_argument("--cycles", type=int, nargs="+", default=[320])
+    parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--root", type=pathlib.Path, default=ROOT,
                         help="the checkout to write into (default: this one)")
     options = parser.parse_args()
@@ -395,17 +378,16 @@ def main():
     (models / "primer.onnx").write_bytes(export(p))
     cases = []
     for prompt in PROMPTS:
-        text, lead = go_on(p, prompt, 48)
+        text, lead = go_on(p, prompt, 32)
         cases.append({"prompt": prompt, "text": text})
         print(f"{prompt}|{text}  (smallest lead {lead:.3f})")
     (models / "primer.expected.json").write_text(json.dumps(cases, indent=1) + "\n")
     right = {True: [0, 0], False: [0, 0]}
-    for a in range(21):
-        for b in range(21):
+    for a in range(10):
+        for b in range(10):
             prompt, answer = sum_of(a, b)
-            if held_out(a, b) or (a + b) % 5 == 0:
-                right[held_out(a, b)][0] += go_on(p, prompt, len(answer))[0] == answer
-                right[held_out(a, b)][1] += 1
+            right[held_out(a, b)][0] += go_on(p, prompt, len(answer))[0] == answer
+            right[held_out(a, b)][1] += 1
     for held, (good, count) in right.items():
         print(f"{good} of {count} sums {'kept from' if held else 'of'} the training are right")
 

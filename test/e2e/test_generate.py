@@ -68,8 +68,8 @@ class Generate(unittest.TestCase):
         self.assertAlmostEqual(report["dram_bandwidth_gbps"], moved / ns, places=6)
         self.assertAlmostEqual(report["time_to_first_token_us"], first["time_us"], places=6)
         self.assertLess(report["tokens_per_s"], report["bound_tokens_per_s"])
-        # Two layers of keys and values: [1, 4, 128, 32] of f32.
-        self.assertEqual(report["state_bytes"], 2 * 2 * 4 * 128 * 32 * 4)
+        # Two layers of keys and values: [1, 4, 64, 32] of f32.
+        self.assertEqual(report["state_bytes"], 2 * 2 * 4 * 64 * 32 * 4)
         # Each call reads all weights and every state: nothing of them is the host's.
         weights = 2 * (4 * 128 * 128 + 3 * 128 * 256) * 4
         for call in decode:
@@ -97,8 +97,8 @@ class Generate(unittest.TestCase):
                          "--prompt-tokens", "1,x")
         self.check_error(1, "token 195 of the prompt; accepted are those from 0 to 127", MODEL,
                          "--prompt", "\u00e9")
-        self.check_error(1, "take 129 positions; the caches have room for 128", MODEL,
-                         "--prompt", "a", "--tokens", "129")
+        self.check_error(1, "take 65 positions; the caches have room for 64", MODEL,
+                         "--prompt", "a", "--tokens", "65")
         self.check_error(1, "takes 5 tokens, not 1", MODEL, "--prompt", "a", "--dim", "S=5")
 
     def test_models_that_cannot_write(self):
