@@ -154,6 +154,8 @@ std::string report::toJson(const RunReport &report) {
   json["nodes"] = Json::array();
   for (const NodeReport &node : report.nodes)
     json["nodes"].push_back(nodeToJson(node));
+  json["outside_dispatches"] = {{"cycles", report.outsideCycles},
+                                {"dram_bytes", report.outsideBytes}};
   json["explanation"] = report.explanation;
   json["outputs"] = Json::array();
   for (const OutputCheck &output : report.outputs)

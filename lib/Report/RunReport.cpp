@@ -248,6 +248,28 @@ makeNodes(const RunFacts &facts, std::span<const DispatchReport> dispatches) {
   return mergedByName(nodes);
 }
 
+/// Every cycle and byte of a dispatch belongs to one node; what no dispatch
+/// answers for is said apart.
+static Status balance(RunReport &report) {
+  uint64_t nodeCycles = 0, nodeBytes = 0, cycles = 0, bytes = 0;
+  for (const NodeReport &node : report.nodes)
+    nodeCycles += node.cycles, nodeBytes += node.dramBytes;
+  for (const DispatchReport &dispatch : report.dispatches) {
+    cycles += dispatch.cycles;
+    bytes += dispatch.dramBytesRead + dispatch.dramBytesWritten;
+  }
+  if (nodeCycles != cycles || nodeBytes != bytes)
+    return Status(
+        StatusCode::Internal,
+        fmt::format("the report's own books do not balance: {} cycles "
+                    "and {} bytes of nodes, {} and {} of dispatches",
+                    nodeCycles, nodeBytes, cycles, bytes));
+  uint64_t allBytes = report.dramBytesRead + report.dramBytesWritten;
+  report.outsideCycles = report.cycles - std::min(report.cycles, cycles);
+  report.outsideBytes = allBytes - std::min(allBytes, bytes);
+  return Status::success();
+}
+
 Result<RunReport> report::makeRunReport(const RunFacts &facts) {
   const Architecture &arch = facts.arch;
   const sim::Statistics &statistics = facts.statistics;
@@ -320,6 +342,7 @@ Result<RunReport> report::makeRunReport(const RunFacts &facts) {
   report.engines = statistics.engineTotals();
   TESSERA_ASSIGN_OR_RETURN(report.dispatches, makeDispatches(facts));
   TESSERA_ASSIGN_OR_RETURN(report.nodes, makeNodes(facts, report.dispatches));
+  TESSERA_RETURN_IF_ERROR(balance(report));
   report.outputs = facts.outputs;
   report.accuracy = facts.accuracy;
   report.explanation = explain(report);

@@ -111,7 +111,7 @@ void Summary::verification() {
 }
 
 void Summary::stalls() {
-  text += "\n" + bold("Engine cycles by cause") + "\n";
+  text += "\n" + bold("Engine cycles by cause, since reset") + "\n";
   struct Row {
     size_t cause;
     uint64_t total = 0;
@@ -253,6 +253,14 @@ void Summary::memorySide() {
             memory.cacheBytes
                 ? fmt::format(", {} of the cache", bytesText(memory.cacheBytes))
                 : ""));
+    if (memory.cache.hits + memory.cache.misses)
+      row("cache", fmt::format("{} hits, {} misses, {} fills, {} write-backs, "
+                               "{} around it",
+                               groupedText(memory.cache.hits),
+                               groupedText(memory.cache.misses),
+                               groupedText(memory.cache.fills),
+                               groupedText(memory.cache.writeBacks),
+                               groupedText(memory.cache.bypasses)));
     channels(memory);
     links(memory);
   }

@@ -59,6 +59,13 @@ class Report(unittest.TestCase):
         self.assertEqual(sum(node["dram_bytes"] for node in self.run_json["nodes"]),
                          sum(dispatch["dram_bytes"] for dispatch in self.run_json["dispatches"]))
 
+    def test_nodes_and_the_rest_are_the_run(self):
+        rest, dram = self.run_json["outside_dispatches"], self.run_json["dram"]
+        self.assertEqual(sum(node["cycles"] for node in self.run_json["nodes"]) + rest["cycles"], self.run_json["cycles"])
+        self.assertEqual(sum(node["dram_bytes"] for node in self.run_json["nodes"]) + rest["dram_bytes"],
+                         dram["bytes_read"] + dram["bytes_written"])
+        self.assertLess(rest["cycles"], 0.01 * self.run_json["cycles"])
+
     def test_memory_in_use(self):
         footprint, machine = self.run_json["footprint"], self.run_json["machine"]
         self.assertGreater(footprint["weights"], 0)

@@ -153,6 +153,9 @@ struct RunReport {
   sim::EngineTable engines{};
   std::vector<DispatchReport> dispatches; ///< In the order of the program.
   std::vector<NodeReport> nodes;          ///< In the order of the model.
+  /// What no dispatch, and so no node, answers for: with these the nodes add up
+  /// to the run's cycles and bytes (0 where dispatches overlap).
+  uint64_t outsideCycles = 0, outsideBytes = 0;
   std::vector<OutputCheck> outputs;
   std::optional<Accuracy> accuracy;
   /// Channel by channel, link by link; if the simulation was asked for it.

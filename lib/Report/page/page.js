@@ -100,7 +100,10 @@ function overview(run) {
         `bound: ${whole(run.bound.cycles)} cycles, limited by ${run.bound.limiter}`),
       tile("fit of the array", percent(run.roofline.efficiency), `roofline: ${whole(run.roofline.cycles)} cycles`),
       tile("layer by layer", whole(run.layerwise.cycles), `critical path ${whole(run.critical_path.cycles)} cycles`),
-      tile("scratchpad", bytes(run.spm.peak_bytes), "highest use of a core")),
+      tile("scratchpad", bytes(run.spm.peak_bytes), "highest use of a core"),
+      ...(run.memory && run.memory.cache && run.memory.cache.hits + run.memory.cache.misses > 0 ? [tile("cache",
+        percent(ratio(run.memory.cache.hits, run.memory.cache.hits + run.memory.cache.misses)),
+        `hits; ${whole(run.memory.cache.fills)} lines filled, ${whole(run.memory.cache.write_backs)} written back`)] : [])),
     make("ul", { class: "explanation" }, ...run.explanation.map((sentence) => make("li", {}, sentence))));
   for (const output of run.outputs)
     node.append(make("div", { class: output.ok ? "good" : "bad" }, `${output.ok ? "verified" : "FAILED"}: ${output.name}, ` +
@@ -222,7 +225,8 @@ function dispatchTable(run) {
 function nodeTable(run) {
   return section("nodes", "Time by model node", "A dispatch's cycles are shared among the nodes that it computes in the " +
     "ratio of their bounds, and so is their DRAM traffic; both columns add up to those of all dispatches. Engines overlap, so a node's part may be less " +
-    "than its own bound.", table([
+    "than its own bound." + (run.outside_dispatches ? ` In no dispatch: ${whole(run.outside_dispatches.cycles)} cycles, ` +
+    `${bytes(run.outside_dispatches.dram_bytes)}.` : ""), table([
     { name: "node", value: (n) => n.name, text: true },
     { name: "kind", value: (n) => n.kind, text: true },
     { name: "cycles", value: (n) => n.cycles, show: whole, share: true },
@@ -721,9 +725,12 @@ document.getElementById("theme").addEventListener("click", () => setTheme(root.d
 document.addEventListener("keydown", (event) => {
   if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey) return;
   const nodes = document.querySelectorAll("main > section");
-  if (event.key >= "1" && event.key <= "9" && nodes[event.key - 1]) {
-    nodes[event.key - 1].scrollIntoView();
-    nodes[event.key - 1].focus({ preventScroll: true });
+  // 1 to 9, then 0 for the tenth; n and p go on and back.
+  const here = [...nodes].indexOf(document.activeElement.closest("main > section"));
+  const wanted = { 0: 9, n: here + 1, p: here - 1 }[event.key] ?? (event.key >= "1" && event.key <= "9" ? event.key - 1 : -1);
+  if (nodes[wanted]) {
+    nodes[wanted].scrollIntoView();
+    nodes[wanted].focus({ preventScroll: true });
   } else if (event.key === "d") {
     setTheme(root.dataset.theme === "dark" ? "light" : "dark");
   } else if (event.key === "/") {

@@ -142,6 +142,9 @@ TEST_F(RunReportTest, NodesAddUpToTheDispatches) {
   }
   EXPECT_EQ(nodes, dispatches);
   EXPECT_EQ(nodeBytes, dispatchBytes);
+  // More than the run's own: these dispatches overlap.
+  EXPECT_EQ(run.outsideCycles, 0u);
+  EXPECT_EQ(run.outsideBytes, 0u);
 }
 
 TEST_F(RunReportTest, PreparationCountsForItsNode) {
