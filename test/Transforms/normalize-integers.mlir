@@ -67,7 +67,8 @@ func.func @depthwise(%x: tensor<1x6x6x8xi8>, %w: tensor<3x3x8x1xi8>) -> tensor<1
 // CHECK-LABEL: func.func @sum_of_constants
 func.func @sum_of_constants() -> tensor<3x4xi32> {
   // CHECK: %[[SUM:.*]] = arith.constant 17 : i32
-  // CHECK: linalg.fill ins(%[[SUM]] : i32)
+  // CHECK: linalg.generic {{.*}}outs(
+  // CHECK: linalg.yield %[[SUM]] : i32
   // CHECK-NOT: linalg.generic
   %three = arith.constant 3 : i32
   %five = arith.constant 5 : i32
