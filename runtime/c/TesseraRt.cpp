@@ -119,7 +119,10 @@ tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
         all += each.print() + "\n";
     };
     // As a number: C may put anything into an enumeration.
-    switch (static_cast<int>(report)) {
+    uint32_t kind = 0;
+    static_assert(sizeof(kind) == sizeof(report));
+    std::memcpy(&kind, &report, sizeof(kind));
+    switch (kind) {
     case TESSERA_RT_HANG_DUMP:
       all = device->object.hangDump().print();
       break;
@@ -130,8 +133,7 @@ tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
       lines(device->object.races());
       break;
     default:
-      return invalid(
-          fmt::format("report {}; must be 0 to 2", static_cast<int>(report)));
+      return invalid(fmt::format("report {}; must be 0 to 2", kind));
     }
     if (capacity) {
       size_t count = std::min(all.size(), capacity - 1);
