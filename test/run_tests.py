@@ -115,9 +115,13 @@ def run_end_to_end(totals, preset):
         failures = re.findall(r"^(?:FAIL|ERROR): (.*)$", output, re.M)
         if result.returncode != 0 and not failures:
             failures = [f"exit status {result.returncode}"]
-        if result.returncode == 0 and passed == 0:
+        # A file may say why nothing of it can run here.
+        skipped = re.findall(r"\.\.\. skipped '(.*)'$", output, re.M)
+        if result.returncode == 0 and passed == 0 and not skipped:
             failures = ["ran no test"]
         totals.add(script.stem, passed, len(failures), seconds, failures)
+        for reason in sorted(set(skipped)):
+            print(f"    skipped: {reason}")
         if failures:
             show_tail(result.stdout + output, 120)
 
