@@ -6,20 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
-#include <cstring>
 #include <fmt/format.h>
-#include <type_traits>
 
 using namespace tessera::runtime;
 
 namespace tessera::c {
 
-Result<isa::PhysicalSpace> spaceOf(tessera_rt_memory memory) {
-  if (memory < TESSERA_RT_DRAM || memory > TESSERA_RT_HOST)
+Result<isa::PhysicalSpace> spaceOf(const tessera_rt_memory &memory) {
+  auto number = numberOf(memory);
+  if (number > TESSERA_RT_HOST)
     return invalid(fmt::format("memory {}; 0 is DRAM, 1 shared SRAM, 2 host "
                                "memory",
-                               int(memory)));
-  return static_cast<isa::PhysicalSpace>(memory);
+                               number));
+  return static_cast<isa::PhysicalSpace>(number);
 }
 
 Result<Access> accessOf(uint32_t flags) {
@@ -40,10 +39,7 @@ Result<Deadline> deadlineOf(const tessera_rt_deadline *given,
     return otherwise;
   tessera_rt_deadline d;
   TESSERA_RETURN_IF_ERROR(readArguments(given, d, "deadline"));
-  // A C program may hold any number in an enumeration.
-  std::underlying_type_t<tessera_rt_deadline_kind> kind;
-  static_assert(sizeof(kind) == sizeof(d.kind));
-  std::memcpy(&kind, &d.kind, sizeof(kind));
+  auto kind = numberOf(d.kind);
   switch (kind) {
   case TESSERA_RT_INFINITE:
     return Deadline::infinite();
@@ -93,11 +89,44 @@ Result<SubmitOptions> submitOf(const tessera_rt_submit *given) {
   if (s.label)
     options.label = s.label;
   options.release = s.device_scope ? Scope::Device : Scope::System;
+  if (s.use_count && !s.uses)
+    return invalid(
+        fmt::format("submit: {} uses at a null pointer", s.use_count));
+  if (s.use_count > 4096)
+    return invalid(fmt::format("submit: {} uses; at most 4096", s.use_count));
+  for (size_t i = 0; i < s.use_count; ++i) {
+    TESSERA_ASSIGN_OR_RETURN(Use use, useOf(s.uses[i].use, "submit"));
+    options.uses.push_back({rangeOf(s.uses[i].range), use});
+  }
   return options;
 }
 
 BufferRange rangeOf(const tessera_rt_range &range) {
   return {handleOf<Buffer>(range.buffer), range.offset, range.size};
+}
+
+Result<Use> useOf(uint32_t use, const char *what) {
+  // The bits of reading and writing are the enumeration's values.
+  static_assert(uint32_t(Use::Read) == TESSERA_RT_READ &&
+                uint32_t(Use::Write) == TESSERA_RT_WRITE &&
+                uint32_t(Use::ReadWrite) ==
+                    (TESSERA_RT_READ | TESSERA_RT_WRITE));
+  if (use > (TESSERA_RT_READ | TESSERA_RT_WRITE))
+    return invalid(fmt::format("{}: use {:#x}; bits 0 and 1 mean read and "
+                               "write",
+                               what, use));
+  return static_cast<Use>(use);
+}
+
+CoreRectangle coresOf(const tessera_rt_cores &cores) {
+  if (!cores.x && !cores.y && !cores.width && !cores.height)
+    return {};
+  return {cores.x, cores.y, cores.width, cores.height};
+}
+
+Result<std::span<const uint8_t>> octetsOf(const void *data, uint64_t bytes) {
+  TESSERA_RETURN_IF_ERROR(bytesOf(data, bytes).status());
+  return std::span(static_cast<const uint8_t *>(data), size_t(bytes));
 }
 
 Result<std::span<const std::byte>> bytesOf(const void *data, uint64_t bytes) {

@@ -13,7 +13,9 @@
 #include "tessera_rt.h"
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
+#include <type_traits>
 
 // A handle is the C++ handle, and the device where deadlines need its clock.
 struct tessera_rt_device {
@@ -40,6 +42,15 @@ struct tessera_rt_commands {
 struct tessera_rt_executable {
   tessera::runtime::Executable object;
 };
+struct tessera_rt_kernel {
+  tessera::runtime::Kernel object;
+};
+struct tessera_rt_reservation {
+  tessera::runtime::Reservation object;
+};
+struct tessera_rt_snapshot {
+  tessera::runtime::Snapshot object;
+};
 struct tessera_rt_pool {
   tessera::runtime::MemoryPool object;
   tessera::runtime::Device device;
@@ -55,10 +66,16 @@ inline Status empty(const char *what) {
                 std::string(what) + ": a null handle");
 }
 
-/// Runs the call and writes its status for the caller.
+/// Runs the call and writes its status for the caller. No exception crosses the
+/// interface.
 template <typename Call>
 tessera_rt_status guarded(tessera_rt_error *error, Call call) {
-  Status status = call();
+  Status status;
+  try {
+    status = call();
+  } catch (const std::bad_alloc &) {
+    status = Status(StatusCode::OutOfMemory, "the host has no more memory");
+  }
   auto code = static_cast<tessera_rt_status>(status.code());
   if (error) {
     error->code = code;
@@ -85,6 +102,14 @@ inline std::string text(const char *given, const char *otherwise) {
   return given ? given : otherwise;
 }
 
+/// An enumeration as a number: C may put anything into one.
+template <typename E> auto numberOf(const E &value) {
+  std::underlying_type_t<E> number;
+  static_assert(sizeof(number) == sizeof(value));
+  std::memcpy(&number, &value, sizeof(number));
+  return number;
+}
+
 /// Copies a struct of the caller's version over one of ours.
 template <typename T>
 Status readArguments(const T *given, T &result, const char *what) {
@@ -105,7 +130,29 @@ Status readArguments(const T *given, T &result, const char *what) {
   return Status::success();
 }
 
-Result<isa::PhysicalSpace> spaceOf(tessera_rt_memory memory);
+/// Copies a struct of ours into one of the caller's version, whose struct_size
+/// stays.
+template <typename T>
+Status writeResult(const T &result, T *given, const char *what) {
+  TESSERA_RETURN_IF_ERROR(checkOutput(given, what));
+  size_t size = given->struct_size;
+  if (size < sizeof(size_t))
+    return invalid(std::string(what) + ": struct_size " + std::to_string(size) +
+                   " is not set; sizeof is " + std::to_string(sizeof(T)));
+  std::memcpy(reinterpret_cast<unsigned char *>(given) + sizeof(size_t),
+              reinterpret_cast<const unsigned char *>(&result) + sizeof(size_t),
+              std::min(size, sizeof(T)) - sizeof(size_t));
+  return Status::success();
+}
+
+/// Of an object with a label; "" for a null handle.
+template <typename Handle> const char *labelOf(const Handle *handle) {
+  return handle ? handle->object.label().c_str() : "";
+}
+
+/// Packets and the like.
+Result<std::span<const uint8_t>> octetsOf(const void *data, uint64_t bytes);
+Result<isa::PhysicalSpace> spaceOf(const tessera_rt_memory &memory);
 Result<runtime::Access> accessOf(uint32_t flags);
 Result<runtime::Deadline> deadlineOf(const tessera_rt_deadline *given,
                                      const runtime::Device &device,
@@ -113,6 +160,8 @@ Result<runtime::Deadline> deadlineOf(const tessera_rt_deadline *given,
 /// Null: no waits, no signals.
 Result<runtime::SubmitOptions> submitOf(const tessera_rt_submit *given);
 runtime::BufferRange rangeOf(const tessera_rt_range &range);
+Result<runtime::Use> useOf(uint32_t use, const char *what);
+runtime::CoreRectangle coresOf(const tessera_rt_cores &cores);
 Result<std::span<const std::byte>> bytesOf(const void *data, uint64_t bytes);
 Result<std::span<std::byte>> bytesOf(void *data, uint64_t bytes);
 

@@ -1,4 +1,4 @@
-//===- TesseraRt.cpp - The C interface over the C++ objects --------------===//
+//===- TesseraRt.cpp - Devices and semaphores of the C interface ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,9 +8,7 @@
 #include "Arguments.h"
 #include "tessera/driver/NullDriver.h"
 #include "tessera/driver/SimDriver.h"
-#include "tessera_rt.h"
-#include <algorithm>
-#include <cstring>
+#include "tessera/runtime/VirtualThreads.h"
 #include <fmt/format.h>
 
 using namespace tessera;
@@ -18,10 +16,11 @@ using namespace tessera::runtime;
 using namespace tessera::c;
 
 const char *tessera_rt_status_name(tessera_rt_status status) {
-  if (status < 0 || status > TESSERA_RT_INTERNAL)
+  auto code = numberOf(status);
+  if (code > TESSERA_RT_INTERNAL)
     return "Unknown";
   // The names are literals, so that they end.
-  return statusCodeName(static_cast<StatusCode>(status)).data();
+  return statusCodeName(static_cast<StatusCode>(code)).data();
 }
 
 //===----------------------------------------------------------------------===//
@@ -38,18 +37,22 @@ tessera_rt_device_create(const tessera_rt_device_options *options,
     TESSERA_ASSIGN_OR_RETURN(
         Architecture arch,
         loadArchitecture(o.architecture ? o.architecture : "tiny"));
+    auto backEnd = numberOf(o.back_end);
     std::unique_ptr<driver::Driver> driver;
     if (o.host_memory_bytes % 4096)
       return invalid(
           fmt::format("device options: host_memory_bytes {}; must be "
                       "a multiple of 4096",
                       o.host_memory_bytes));
-    if (o.back_end == TESSERA_RT_SIMULATOR) {
+    if (backEnd == TESSERA_RT_SIMULATOR) {
       sim::DeviceOptions simulated;
       if (o.host_memory_bytes)
         simulated.hostMemoryBytes = o.host_memory_bytes;
+      simulated.seed = o.seed;
+      simulated.explore = o.explore != 0;
+      simulated.timingOnly = o.timing_only != 0;
       driver = std::make_unique<driver::SimDriver>(arch, simulated);
-    } else if (o.back_end == TESSERA_RT_NULL) {
+    } else if (backEnd == TESSERA_RT_NULL) {
       driver::NullDriverOptions null;
       if (o.host_memory_bytes)
         null.hostMemoryBytes = o.host_memory_bytes;
@@ -57,7 +60,7 @@ tessera_rt_device_create(const tessera_rt_device_options *options,
     } else {
       return invalid(fmt::format("device options: back end {}; 0 is the "
                                  "simulator, 1 the null device",
-                                 int(o.back_end)));
+                                 backEnd));
     }
     TESSERA_ASSIGN_OR_RETURN(
         Device made,
@@ -118,10 +121,7 @@ tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
       for (const auto &each : reports)
         all += each.print() + "\n";
     };
-    // As a number: C may put anything into an enumeration.
-    uint32_t kind = 0;
-    static_assert(sizeof(kind) == sizeof(report));
-    std::memcpy(&kind, &report, sizeof(kind));
+    auto kind = numberOf(report);
     switch (kind) {
     case TESSERA_RT_HANG_DUMP:
       all = device->object.hangDump().print();
@@ -146,81 +146,94 @@ tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-tessera_rt_status tessera_rt_space_create(tessera_rt_device *device,
-                                          const char *label,
-                                          tessera_rt_space **space,
-                                          tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_RETURN_IF_ERROR(checkOutput(space, "space"));
-    TESSERA_ASSIGN_OR_RETURN(
-        AddressSpace made, AddressSpace::create(handleOf<Device>(device),
-                                                text(label, "address space")));
-    *space = new tessera_rt_space{std::move(made), handleOf<Device>(device)};
-    return Status::success();
-  });
+tessera_rt_status tessera_rt_device_check_work(tessera_rt_device *device,
+                                               tessera_rt_error *error) {
+  return guarded(error, [&] { return handleOf<Device>(device).checkWork(); });
 }
-void tessera_rt_space_release(tessera_rt_space *space) { delete space; }
+
+const char *tessera_rt_device_label(const tessera_rt_device *device) {
+  return labelOf(device);
+}
 
 tessera_rt_status
-tessera_rt_buffer_create(tessera_rt_space *space,
-                         const tessera_rt_buffer_options *options,
-                         tessera_rt_buffer **buffer, tessera_rt_error *error) {
+tessera_rt_device_read_statistics(tessera_rt_device *device,
+                                  tessera_rt_device_statistics *statistics,
+                                  tessera_rt_error *error) {
   return guarded(error, [&]() -> Status {
-    TESSERA_RETURN_IF_ERROR(checkOutput(buffer, "buffer"));
-    tessera_rt_buffer_options o;
-    TESSERA_RETURN_IF_ERROR(readArguments(options, o, "buffer options"));
-    BufferOptions made;
-    made.label = text(o.label, "buffer");
-    TESSERA_ASSIGN_OR_RETURN(made.space, spaceOf(o.memory));
-    TESSERA_ASSIGN_OR_RETURN(made.access, accessOf(o.access));
-    TESSERA_ASSIGN_OR_RETURN(
-        Buffer result, handleOf<AddressSpace>(space).allocate(o.bytes, made));
-    *buffer = new tessera_rt_buffer{std::move(result)};
+    if (!device)
+      return empty("device");
+    DeviceStatistics s = device->object.statistics();
+    tessera_rt_device_statistics result{};
+    result.operations_accepted = s.operationsAccepted;
+    result.operations_completed = s.operationsCompleted;
+    result.operations_cancelled = s.operationsCancelled;
+    result.operations_parked = s.operationsParked;
+    result.slot_switches = s.slotSwitches;
+    result.notifications = s.notifications;
+    result.notification_overflows = s.notificationOverflows;
+    return writeResult(result, statistics, "device statistics");
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Snapshots and virtual threads
+//===----------------------------------------------------------------------===//
+
+tessera_rt_status tessera_rt_device_snapshot(tessera_rt_device *device,
+                                             tessera_rt_snapshot **snapshot,
+                                             tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    TESSERA_RETURN_IF_ERROR(checkOutput(snapshot, "snapshot"));
+    TESSERA_ASSIGN_OR_RETURN(Snapshot made,
+                             handleOf<Device>(device).snapshot());
+    *snapshot = new tessera_rt_snapshot{std::move(made)};
     return Status::success();
   });
 }
-void tessera_rt_buffer_release(tessera_rt_buffer *buffer) { delete buffer; }
-uint64_t tessera_rt_buffer_address(const tessera_rt_buffer *buffer) {
-  return buffer ? buffer->object.address() : 0;
-}
-uint64_t tessera_rt_buffer_size(const tessera_rt_buffer *buffer) {
-  return buffer ? buffer->object.size() : 0;
-}
-
-tessera_rt_status tessera_rt_buffer_write(tessera_rt_buffer *buffer,
-                                          uint64_t offset, const void *data,
-                                          uint64_t bytes,
-                                          tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_ASSIGN_OR_RETURN(auto from, bytesOf(data, bytes));
-    return handleOf<Buffer>(buffer).write(offset, from);
+tessera_rt_status tessera_rt_device_restore(tessera_rt_device *device,
+                                            const tessera_rt_snapshot *snapshot,
+                                            tessera_rt_error *error) {
+  return guarded(error, [&] {
+    return handleOf<Device>(device).restore(handleOf<Snapshot>(snapshot));
   });
 }
-
-tessera_rt_status tessera_rt_buffer_read(const tessera_rt_buffer *buffer,
-                                         uint64_t offset, void *data,
-                                         uint64_t bytes,
-                                         tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_ASSIGN_OR_RETURN(auto to, bytesOf(data, bytes));
-    return handleOf<Buffer>(buffer).read(offset, to);
-  });
+const void *tessera_rt_snapshot_data(const tessera_rt_snapshot *snapshot) {
+  return snapshot ? snapshot->object.bytes().data() : nullptr;
+}
+uint64_t tessera_rt_snapshot_size(const tessera_rt_snapshot *snapshot) {
+  return snapshot ? snapshot->object.bytes().size() : 0;
+}
+void tessera_rt_snapshot_release(tessera_rt_snapshot *snapshot) {
+  delete snapshot;
 }
 
-tessera_rt_status tessera_rt_buffer_unmap(tessera_rt_space *space,
-                                          tessera_rt_buffer *buffer,
-                                          tessera_rt_when_in_use when,
-                                          tessera_rt_error *error) {
+tessera_rt_status
+tessera_rt_run_virtual_threads(tessera_rt_device *device, uint64_t seed,
+                               const tessera_rt_virtual_thread *threads,
+                               size_t thread_count, uint64_t *turns,
+                               tessera_rt_error *error) {
   return guarded(error, [&]() -> Status {
-    if (when < TESSERA_RT_REFUSE || when > TESSERA_RT_FORCE)
-      return invalid(
-          fmt::format("unmap: when in use {}; must be 0 to 2", int(when)));
-    return handleOf<AddressSpace>(space).unmap(handleOf<Buffer>(buffer),
-                                               static_cast<WhenInUse>(when));
+    if (!device)
+      return empty("virtual threads: the device");
+    if (thread_count && !threads)
+      return invalid(fmt::format("virtual threads: {} threads at a null "
+                                 "pointer",
+                                 thread_count));
+    if (thread_count > 1024)
+      return invalid(fmt::format("virtual threads: {} threads; at most 1024",
+                                 thread_count));
+    VirtualThreads group(device->object, seed);
+    for (size_t i = 0; i < thread_count; ++i) {
+      const tessera_rt_virtual_thread thread = threads[i];
+      if (thread.body)
+        group.add([thread] { thread.body(thread.context); });
+      else
+        group.add({}); // Refused by run(), which names it.
+    }
+    TESSERA_RETURN_IF_ERROR(group.run());
+    if (turns)
+      *turns = group.turns();
+    return Status::success();
   });
 }
 
@@ -279,79 +292,9 @@ tessera_rt_status tessera_rt_semaphore_wait(tessera_rt_semaphore *semaphore,
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Pools
-//===----------------------------------------------------------------------===//
-
-tessera_rt_status tessera_rt_pool_create(tessera_rt_space *space,
-                                         const tessera_rt_pool_options *options,
-                                         tessera_rt_pool **pool,
-                                         tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_RETURN_IF_ERROR(checkOutput(pool, "pool"));
-    tessera_rt_pool_options o{};
-    if (options)
-      TESSERA_RETURN_IF_ERROR(readArguments(options, o, "pool options"));
-    PoolOptions made;
-    made.label = text(o.label, "pool");
-    TESSERA_ASSIGN_OR_RETURN(made.space, spaceOf(o.memory));
-    TESSERA_ASSIGN_OR_RETURN(made.access, accessOf(o.access));
-    if (o.budget_bytes)
-      made.budgetBytes = o.budget_bytes;
-    if (o.chunk_bytes)
-      made.chunkBytes = o.chunk_bytes;
-    TESSERA_ASSIGN_OR_RETURN(
-        MemoryPool result,
-        MemoryPool::create(handleOf<AddressSpace>(space), made));
-    *pool = new tessera_rt_pool{std::move(result),
-                                space ? space->device : Device()};
-    return Status::success();
-  });
+const char *tessera_rt_semaphore_label(const tessera_rt_semaphore *semaphore) {
+  return labelOf(semaphore);
 }
-void tessera_rt_pool_release(tessera_rt_pool *pool) { delete pool; }
-
-tessera_rt_status tessera_rt_pool_allocate(
-    tessera_rt_pool *pool, tessera_rt_queue *queue, uint64_t bytes,
-    const tessera_rt_submit *submit, const tessera_rt_deadline *deadline,
-    tessera_rt_buffer **buffer, tessera_rt_pool_outcome *outcome,
-    tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_RETURN_IF_ERROR(checkOutput(buffer, "buffer"));
-    TESSERA_ASSIGN_OR_RETURN(SubmitOptions options, submitOf(submit));
-    TESSERA_ASSIGN_OR_RETURN(
-        Deadline until,
-        deadlineOf(deadline, pool ? pool->device : Device(), Deadline::poll()));
-    TESSERA_ASSIGN_OR_RETURN(
-        PoolAllocation made,
-        handleOf<MemoryPool>(pool).allocate(handleOf<Queue>(queue), bytes,
-                                            options, until));
-    *buffer = new tessera_rt_buffer{std::move(made.buffer)};
-    if (outcome)
-      *outcome = static_cast<tessera_rt_pool_outcome>(made.outcome);
-    return Status::success();
-  });
-}
-
-tessera_rt_status tessera_rt_pool_deallocate(tessera_rt_pool *pool,
-                                             tessera_rt_queue *queue,
-                                             tessera_rt_buffer *buffer,
-                                             const tessera_rt_submit *submit,
-                                             tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_ASSIGN_OR_RETURN(SubmitOptions options, submitOf(submit));
-    Buffer memory = handleOf<Buffer>(buffer);
-    return handleOf<MemoryPool>(pool).deallocate(handleOf<Queue>(queue), memory,
-                                                 options);
-  });
-}
-
-tessera_rt_status tessera_rt_pool_trim(tessera_rt_pool *pool, uint64_t *bytes,
-                                       tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_ASSIGN_OR_RETURN(uint64_t trimmed,
-                             handleOf<MemoryPool>(pool).trim());
-    if (bytes)
-      *bytes = trimmed;
-    return Status::success();
-  });
+uint32_t tessera_rt_semaphore_index(const tessera_rt_semaphore *semaphore) {
+  return semaphore ? semaphore->object.index() : 0;
 }

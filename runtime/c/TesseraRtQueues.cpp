@@ -1,4 +1,4 @@
-//===- TesseraRtQueues.cpp - Queues and programs of the C interface ------===//
+//===- TesseraRtQueues.cpp - Queues of the C interface -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
-#include "tessera/Object/Object.h"
 #include <fmt/format.h>
 
 using namespace tessera;
@@ -34,6 +33,8 @@ tessera_rt_queue_create(tessera_rt_space *space,
       made.packets = o.packets;
     made.priority = uint8_t(o.priority);
     made.inOrder = o.in_order != 0;
+    made.firstId = o.first_id;
+    made.firstIndex = o.first_index;
     made.label = text(o.label, "queue");
     TESSERA_ASSIGN_OR_RETURN(
         Queue result, Queue::create(handleOf<AddressSpace>(space), made));
@@ -139,17 +140,91 @@ tessera_rt_status tessera_rt_queue_host_call(tessera_rt_queue *queue,
     std::function<Status()> call;
     if (function)
       call = [function, context]() -> Status {
-        tessera_rt_status status = function(context);
-        if (status == TESSERA_RT_OK)
+        tessera_rt_status returned = function(context);
+        auto code = numberOf(returned);
+        if (code == TESSERA_RT_OK)
           return Status::success();
-        bool known = status > 0 && status <= TESSERA_RT_INTERNAL;
-        return Status(known ? static_cast<StatusCode>(status)
-                            : StatusCode::Internal,
-                      fmt::format("the function returned {}", int(status)));
+        return Status(code <= TESSERA_RT_INTERNAL
+                          ? static_cast<StatusCode>(code)
+                          : StatusCode::Internal,
+                      fmt::format("the function returned {}", code));
       };
     return handleOf<Queue>(queue).hostCall(call, options);
   });
 }
+
+tessera_rt_status tessera_rt_queue_dispatch(tessera_rt_queue *queue,
+                                            const tessera_rt_kernel *kernel,
+                                            tessera_rt_range arguments,
+                                            tessera_rt_cores cores,
+                                            const tessera_rt_submit *submit,
+                                            tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    TESSERA_ASSIGN_OR_RETURN(SubmitOptions options, submitOf(submit));
+    return handleOf<Queue>(queue).dispatch(
+        handleOf<Kernel>(kernel), rangeOf(arguments), coresOf(cores), options);
+  });
+}
+
+tessera_rt_status tessera_rt_queue_submit_raw(tessera_rt_queue *queue,
+                                              const void *packet,
+                                              uint64_t bytes,
+                                              const tessera_rt_submit *submit,
+                                              tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    TESSERA_ASSIGN_OR_RETURN(SubmitOptions options, submitOf(submit));
+    TESSERA_ASSIGN_OR_RETURN(auto image, octetsOf(packet, bytes));
+    return handleOf<Queue>(queue).submitRaw(image, options);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reservations
+//===----------------------------------------------------------------------===//
+
+tessera_rt_status tessera_rt_queue_reserve(tessera_rt_queue *queue,
+                                           uint32_t count,
+                                           const tessera_rt_submit *submit,
+                                           tessera_rt_reservation **reservation,
+                                           tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    TESSERA_RETURN_IF_ERROR(checkOutput(reservation, "reservation"));
+    TESSERA_ASSIGN_OR_RETURN(SubmitOptions options, submitOf(submit));
+    TESSERA_ASSIGN_OR_RETURN(Reservation made,
+                             handleOf<Queue>(queue).reserve(count, options));
+    *reservation = new tessera_rt_reservation{std::move(made)};
+    return Status::success();
+  });
+}
+tessera_rt_status
+tessera_rt_reservation_write(tessera_rt_reservation *reservation, uint32_t slot,
+                             const void *packet, uint64_t bytes,
+                             tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    if (!reservation)
+      return empty("reservation");
+    TESSERA_ASSIGN_OR_RETURN(auto image, octetsOf(packet, bytes));
+    return reservation->object.write(slot, image);
+  });
+}
+tessera_rt_status
+tessera_rt_reservation_publish(tessera_rt_reservation *reservation,
+                               tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    return reservation ? reservation->object.publish() : empty("reservation");
+  });
+}
+uint32_t
+tessera_rt_reservation_count(const tessera_rt_reservation *reservation) {
+  return reservation ? reservation->object.count() : 0;
+}
+void tessera_rt_reservation_release(tessera_rt_reservation *reservation) {
+  delete reservation;
+}
+
+//===----------------------------------------------------------------------===//
+// Execution, waiting, state
+//===----------------------------------------------------------------------===//
 
 tessera_rt_status tessera_rt_queue_execute(tessera_rt_queue *queue,
                                            tessera_rt_commands *commands,
@@ -195,113 +270,9 @@ uint64_t tessera_rt_queue_submitted(const tessera_rt_queue *queue) {
 uint64_t tessera_rt_queue_completed(const tessera_rt_queue *queue) {
   return queue ? queue->object.completed() : 0;
 }
-
-//===----------------------------------------------------------------------===//
-// Command buffers and executables
-//===----------------------------------------------------------------------===//
-
-static Operand operandOf(const tessera_rt_operand &operand) {
-  if (operand.range.buffer)
-    return rangeOf(operand.range);
-  return Binding{operand.binding, operand.range.offset};
+const char *tessera_rt_queue_label(const tessera_rt_queue *queue) {
+  return labelOf(queue);
 }
-
-tessera_rt_status tessera_rt_commands_create(tessera_rt_space *space,
-                                             const char *label,
-                                             tessera_rt_commands **commands,
-                                             tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_RETURN_IF_ERROR(checkOutput(commands, "commands"));
-    TESSERA_ASSIGN_OR_RETURN(
-        CommandBuffer made,
-        CommandBuffer::create(handleOf<AddressSpace>(space),
-                              text(label, "command buffer")));
-    *commands = new tessera_rt_commands{std::move(made)};
-    return Status::success();
-  });
-}
-void tessera_rt_commands_release(tessera_rt_commands *commands) {
-  delete commands;
-}
-
-tessera_rt_status tessera_rt_commands_copy(tessera_rt_commands *commands,
-                                           tessera_rt_operand destination,
-                                           tessera_rt_operand source,
-                                           uint64_t bytes, int barrier,
-                                           tessera_rt_error *error) {
-  return guarded(error, [&] {
-    return handleOf<CommandBuffer>(commands).copy(
-        operandOf(destination), operandOf(source), bytes, barrier != 0);
-  });
-}
-
-tessera_rt_status tessera_rt_commands_fill(tessera_rt_commands *commands,
-                                           tessera_rt_operand destination,
-                                           uint64_t bytes, uint32_t pattern,
-                                           int barrier,
-                                           tessera_rt_error *error) {
-  return guarded(error, [&] {
-    return handleOf<CommandBuffer>(commands).fill(operandOf(destination), bytes,
-                                                  pattern, barrier != 0);
-  });
-}
-
-tessera_rt_status tessera_rt_commands_finish(tessera_rt_commands *commands,
-                                             tessera_rt_error *error) {
-  return guarded(error,
-                 [&] { return handleOf<CommandBuffer>(commands).finish(); });
-}
-
-tessera_rt_status tessera_rt_executable_load(tessera_rt_space *space,
-                                             const void *object, uint64_t bytes,
-                                             const char *label,
-                                             tessera_rt_executable **executable,
-                                             tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_RETURN_IF_ERROR(checkOutput(executable, "executable"));
-    TESSERA_RETURN_IF_ERROR(bytesOf(object, bytes).status());
-    std::string name = text(label, "executable");
-    TESSERA_ASSIGN_OR_RETURN(
-        Object read, readObject(std::span(static_cast<const uint8_t *>(object),
-                                          size_t(bytes)),
-                                name));
-    TESSERA_ASSIGN_OR_RETURN(
-        Executable made,
-        Executable::load(handleOf<AddressSpace>(space), read, name));
-    *executable = new tessera_rt_executable{std::move(made)};
-    return Status::success();
-  });
-}
-void tessera_rt_executable_release(tessera_rt_executable *executable) {
-  delete executable;
-}
-size_t tessera_rt_executable_inputs(const tessera_rt_executable *executable) {
-  return executable ? executable->object.inputs().size() : 0;
-}
-size_t tessera_rt_executable_outputs(const tessera_rt_executable *executable) {
-  return executable ? executable->object.outputs().size() : 0;
-}
-uint64_t
-tessera_rt_executable_tensor_bytes(const tessera_rt_executable *executable,
-                                   size_t tensor) {
-  if (!executable)
-    return 0;
-  auto inputs = executable->object.inputs();
-  auto outputs = executable->object.outputs();
-  if (tensor < inputs.size())
-    return inputs[tensor].bytes;
-  tensor -= inputs.size();
-  return tensor < outputs.size() ? outputs[tensor].bytes : 0;
-}
-tessera_rt_status
-tessera_rt_executable_commands(tessera_rt_executable *executable,
-                               tessera_rt_commands **commands,
-                               tessera_rt_error *error) {
-  return guarded(error, [&]() -> Status {
-    TESSERA_RETURN_IF_ERROR(checkOutput(commands, "commands"));
-    if (!executable)
-      return empty("executable");
-    *commands = new tessera_rt_commands{executable->object.commands()};
-    return Status::success();
-  });
+uint32_t tessera_rt_queue_priority(const tessera_rt_queue *queue) {
+  return queue ? queue->object.priority() : 0;
 }

@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-#define TESSERA_RT_VERSION 1
+#define TESSERA_RT_VERSION 2
 
 typedef enum tessera_rt_status {
   TESSERA_RT_OK = 0,
@@ -69,7 +69,10 @@ typedef struct tessera_rt_semaphore tessera_rt_semaphore;
 typedef struct tessera_rt_queue tessera_rt_queue;
 typedef struct tessera_rt_commands tessera_rt_commands;
 typedef struct tessera_rt_executable tessera_rt_executable;
+typedef struct tessera_rt_kernel tessera_rt_kernel;
 typedef struct tessera_rt_pool tessera_rt_pool;
+typedef struct tessera_rt_reservation tessera_rt_reservation;
+typedef struct tessera_rt_snapshot tessera_rt_snapshot;
 
 /*===----------------------------------------------------------------------===*/
 /* Devices                                                                    */
@@ -86,6 +89,10 @@ typedef struct tessera_rt_device_options {
   tessera_rt_back_end back_end;
   uint64_t host_memory_bytes; /**< 0: the back end's default. */
   const char *label;          /**< NULL: "device". */
+  /* Of the simulator. */
+  uint64_t seed;   /**< Which schedule is explored. */
+  int explore;     /**< Permutes by `seed` what the memory model leaves open. */
+  int timing_only; /**< Computes nothing and moves no tensor data. */
 } tessera_rt_device_options;
 
 tessera_rt_status
@@ -121,6 +128,54 @@ tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
                                            size_t capacity, size_t *needed,
                                            tessera_rt_error *error);
 
+/** Internal if the engines did not do what the operations reported complete
+ *  ask for. */
+tessera_rt_status tessera_rt_device_check_work(tessera_rt_device *device,
+                                               tessera_rt_error *error);
+/** "" for NULL; valid until the handle is released, as of every label. */
+const char *tessera_rt_device_label(const tessera_rt_device *device);
+
+/** Counts since the device was created; see DeviceStatistics. */
+typedef struct tessera_rt_device_statistics {
+  size_t struct_size;
+  uint64_t operations_accepted, operations_completed, operations_cancelled;
+  uint64_t operations_parked; /**< Now. */
+  uint64_t slot_switches;
+  uint64_t notifications, notification_overflows;
+} tessera_rt_device_statistics;
+/** `statistics->struct_size` is the caller's; what a newer library counts
+ *  beyond it is left out, and so it is in all that is written into structs. */
+tessera_rt_status
+tessera_rt_device_read_statistics(tessera_rt_device *device,
+                                  tessera_rt_device_statistics *statistics,
+                                  tessera_rt_error *error);
+
+/** The device's state at rest; see Device::snapshot(). */
+tessera_rt_status tessera_rt_device_snapshot(tessera_rt_device *device,
+                                             tessera_rt_snapshot **snapshot,
+                                             tessera_rt_error *error);
+tessera_rt_status tessera_rt_device_restore(tessera_rt_device *device,
+                                            const tessera_rt_snapshot *snapshot,
+                                            tessera_rt_error *error);
+/** What was saved; NULL and 0 for NULL. */
+const void *tessera_rt_snapshot_data(const tessera_rt_snapshot *snapshot);
+uint64_t tessera_rt_snapshot_size(const tessera_rt_snapshot *snapshot);
+void tessera_rt_snapshot_release(tessera_rt_snapshot *snapshot);
+
+/** A thread of a program that takes turns with others. */
+typedef struct tessera_rt_virtual_thread {
+  void (*body)(void *context);
+  void *context;
+} tessera_rt_virtual_thread;
+/** Runs all threads to their end, interleaved by device time and the seed; see
+ *  VirtualThreads. `turns`, which may be NULL, is part of what must be equal in
+ *  equal runs. */
+tessera_rt_status
+tessera_rt_run_virtual_threads(tessera_rt_device *device, uint64_t seed,
+                               const tessera_rt_virtual_thread *threads,
+                               size_t thread_count, uint64_t *turns,
+                               tessera_rt_error *error);
+
 /*===----------------------------------------------------------------------===*/
 /* Waiting                                                                    */
 /*===----------------------------------------------------------------------===*/
@@ -149,7 +204,7 @@ typedef enum tessera_rt_memory {
   TESSERA_RT_HOST = 2
 } tessera_rt_memory;
 
-enum { /* Of tessera_rt_buffer_options::access. */
+enum { /* Of tessera_rt_buffer_options::access; READ and WRITE also of uses. */
        TESSERA_RT_READ = 1,
        TESSERA_RT_WRITE = 2,
        TESSERA_RT_EXECUTE = 4
@@ -175,6 +230,46 @@ tessera_rt_status tessera_rt_space_create(tessera_rt_device *device,
                                           tessera_rt_error *error);
 void tessera_rt_space_release(tessera_rt_space *space);
 
+const char *tessera_rt_space_label(const tessera_rt_space *space);
+/** Physical address of the level-3 page table. */
+uint64_t tessera_rt_space_root(const tessera_rt_space *space);
+
+/** The parts of a buffer's creation, for layouts of one's own. Bytes and
+ *  addresses are multiples of 64 KiB; access 0 means read and write. */
+tessera_rt_status tessera_rt_space_reserve(tessera_rt_space *space,
+                                           uint64_t bytes, uint64_t *address,
+                                           tessera_rt_error *error);
+tessera_rt_status
+tessera_rt_space_map(tessera_rt_space *space, uint64_t address,
+                     tessera_rt_memory memory, uint64_t physical,
+                     uint64_t bytes, uint32_t access, tessera_rt_error *error);
+tessera_rt_status tessera_rt_space_unmap(tessera_rt_space *space,
+                                         uint64_t address, uint64_t bytes,
+                                         tessera_rt_error *error);
+tessera_rt_status tessera_rt_space_protect(tessera_rt_space *space,
+                                           uint64_t address, uint64_t bytes,
+                                           uint32_t access,
+                                           tessera_rt_error *error);
+
+/** See AddressSpaceStatistics. */
+typedef struct tessera_rt_space_statistics {
+  size_t struct_size;
+  uint64_t buffers, small_pages, large_pages, table_bytes, reserved_bytes;
+} tessera_rt_space_statistics;
+tessera_rt_status
+tessera_rt_space_read_statistics(const tessera_rt_space *space,
+                                 tessera_rt_space_statistics *statistics,
+                                 tessera_rt_error *error);
+
+/** Of one physical space, bytes; see MemoryStatistics. */
+typedef struct tessera_rt_memory_statistics {
+  size_t struct_size;
+  uint64_t total, used, peak_used, largest_free, allocations, failures;
+} tessera_rt_memory_statistics;
+tessera_rt_status tessera_rt_memory_read_statistics(
+    const tessera_rt_device *device, tessera_rt_memory memory,
+    tessera_rt_memory_statistics *statistics, tessera_rt_error *error);
+
 tessera_rt_status
 tessera_rt_buffer_create(tessera_rt_space *space,
                          const tessera_rt_buffer_options *options,
@@ -182,6 +277,8 @@ tessera_rt_buffer_create(tessera_rt_space *space,
 void tessera_rt_buffer_release(tessera_rt_buffer *buffer);
 uint64_t tessera_rt_buffer_address(const tessera_rt_buffer *buffer);
 uint64_t tessera_rt_buffer_size(const tessera_rt_buffer *buffer);
+tessera_rt_memory tessera_rt_buffer_memory(const tessera_rt_buffer *buffer);
+const char *tessera_rt_buffer_label(const tessera_rt_buffer *buffer);
 /** Through the memory window: no device time. */
 tessera_rt_status tessera_rt_buffer_write(tessera_rt_buffer *buffer,
                                           uint64_t offset, const void *data,
@@ -211,6 +308,9 @@ tessera_rt_status tessera_rt_semaphore_create(
     tessera_rt_device *device, const tessera_rt_semaphore_options *options,
     tessera_rt_semaphore **semaphore, tessera_rt_error *error);
 void tessera_rt_semaphore_release(tessera_rt_semaphore *semaphore);
+const char *tessera_rt_semaphore_label(const tessera_rt_semaphore *semaphore);
+/** In the device's table, for packets of one's own; 0 for NULL. */
+uint32_t tessera_rt_semaphore_index(const tessera_rt_semaphore *semaphore);
 tessera_rt_status tessera_rt_semaphore_value(tessera_rt_semaphore *semaphore,
                                              uint64_t *value,
                                              tessera_rt_error *error);
@@ -229,11 +329,27 @@ tessera_rt_status tessera_rt_semaphore_wait(tessera_rt_semaphore *semaphore,
 
 typedef struct tessera_rt_queue_options {
   size_t struct_size;
-  uint32_t packets;  /**< Slots of the ring; 0: 256. */
-  uint32_t priority; /**< 0 lowest … 15. */
-  int in_order;      /**< A stream. */
-  const char *label; /**< NULL: "queue". */
+  uint32_t packets;     /**< Slots of the ring; 0: 256. */
+  uint32_t priority;    /**< 0 lowest … 15. */
+  int in_order;         /**< A stream. */
+  const char *label;    /**< NULL: "queue". */
+  uint32_t first_id;    /**< Id of the first packet; ids wrap at 2^32. */
+  uint64_t first_index; /**< Of the first packet; indices wrap at 2^64. */
 } tessera_rt_queue_options;
+
+/** Bytes of a buffer; size UINT64_MAX: to its end. */
+typedef struct tessera_rt_range {
+  tessera_rt_buffer *buffer;
+  uint64_t offset;
+  uint64_t size;
+} tessera_rt_range;
+
+/** What kernels do with bytes, which packets do not tell: for the race
+ *  detector, and kept alive like operands. */
+typedef struct tessera_rt_use {
+  tessera_rt_range range;
+  uint32_t use; /**< TESSERA_RT_READ, TESSERA_RT_WRITE, both; 0: not known. */
+} tessera_rt_use;
 
 typedef struct tessera_rt_point {
   tessera_rt_semaphore *semaphore; /**< NULL counts as satisfied. */
@@ -252,14 +368,14 @@ typedef struct tessera_rt_submit {
   /** Not 0: the signals release to operations of the device, not to the host.
    */
   int device_scope;
+  const tessera_rt_use *uses; /**< Beyond what the packet says. */
+  size_t use_count;
 } tessera_rt_submit;
 
-/** Bytes of a buffer; size UINT64_MAX: to its end. */
-typedef struct tessera_rt_range {
-  tessera_rt_buffer *buffer;
-  uint64_t offset;
-  uint64_t size;
-} tessera_rt_range;
+/** Cores of a dispatch; all 0: one core at (0, 0). */
+typedef struct tessera_rt_cores {
+  uint8_t x, y, width, height;
+} tessera_rt_cores;
 
 /** `options` may be NULL, here and as every tessera_rt_submit. */
 tessera_rt_status
@@ -309,6 +425,38 @@ tessera_rt_status tessera_rt_queue_host_call(tessera_rt_queue *queue,
                                              void *context,
                                              const tessera_rt_submit *submit,
                                              tessera_rt_error *error);
+/** `arguments` is looked at if the kernel takes any. */
+tessera_rt_status tessera_rt_queue_dispatch(tessera_rt_queue *queue,
+                                            const tessera_rt_kernel *kernel,
+                                            tessera_rt_range arguments,
+                                            tessera_rt_cores cores,
+                                            const tessera_rt_submit *submit,
+                                            tessera_rt_error *error);
+/** One packet of 64 bytes as it is. */
+tessera_rt_status tessera_rt_queue_submit_raw(tessera_rt_queue *queue,
+                                              const void *packet,
+                                              uint64_t bytes,
+                                              const tessera_rt_submit *submit,
+                                              tessera_rt_error *error);
+/** The next `count` slots, for packets written later by any thread; released
+ *  unpublished they do nothing. What `submit` names must be in the packets. */
+tessera_rt_status tessera_rt_queue_reserve(tessera_rt_queue *queue,
+                                           uint32_t count,
+                                           const tessera_rt_submit *submit,
+                                           tessera_rt_reservation **reservation,
+                                           tessera_rt_error *error);
+/** The 64 bytes of one slot. */
+tessera_rt_status
+tessera_rt_reservation_write(tessera_rt_reservation *reservation, uint32_t slot,
+                             const void *packet, uint64_t bytes,
+                             tessera_rt_error *error);
+/** Once; Aborted if the queue stopped meanwhile: then nothing was. */
+tessera_rt_status
+tessera_rt_reservation_publish(tessera_rt_reservation *reservation,
+                               tessera_rt_error *error);
+uint32_t
+tessera_rt_reservation_count(const tessera_rt_reservation *reservation);
+void tessera_rt_reservation_release(tessera_rt_reservation *reservation);
 tessera_rt_status tessera_rt_queue_execute(tessera_rt_queue *queue,
                                            tessera_rt_commands *commands,
                                            tessera_rt_buffer *const *bindings,
@@ -326,6 +474,8 @@ tessera_rt_status tessera_rt_queue_status(tessera_rt_queue *queue,
                                           tessera_rt_error *error);
 uint64_t tessera_rt_queue_submitted(const tessera_rt_queue *queue);
 uint64_t tessera_rt_queue_completed(const tessera_rt_queue *queue);
+const char *tessera_rt_queue_label(const tessera_rt_queue *queue);
+uint32_t tessera_rt_queue_priority(const tessera_rt_queue *queue);
 
 /*===----------------------------------------------------------------------===*/
 /* Command buffers and executables                                            */
@@ -353,6 +503,48 @@ tessera_rt_status tessera_rt_commands_fill(tessera_rt_commands *commands,
                                            uint64_t bytes, uint32_t pattern,
                                            int barrier,
                                            tessera_rt_error *error);
+tessera_rt_status tessera_rt_commands_dispatch(tessera_rt_commands *commands,
+                                               const tessera_rt_kernel *kernel,
+                                               tessera_rt_operand arguments,
+                                               tessera_rt_cores cores,
+                                               int barrier,
+                                               tessera_rt_error *error);
+
+/** An 8-byte slot that takes the address of a binding: `offset` bytes into
+ *  `target`, or into the packets where that is NULL. */
+typedef struct tessera_rt_patch {
+  tessera_rt_buffer *target;
+  uint64_t offset;
+  uint32_t binding;
+  uint64_t binding_offset; /**< Bytes into the buffer bound. */
+} tessera_rt_patch;
+/** Packets that exist already. */
+tessera_rt_status
+tessera_rt_commands_append(tessera_rt_commands *commands, const void *packets,
+                           uint64_t bytes, const tessera_rt_patch *patches,
+                           size_t patch_count, tessera_rt_error *error);
+
+/** What a binding needs. */
+typedef struct tessera_rt_requirement {
+  const char *name; /**< NULL: "". */
+  uint64_t bytes;   /**< Least size of the buffer. */
+  uint32_t use;     /**< As tessera_rt_use::use, of these bytes. */
+} tessera_rt_requirement;
+tessera_rt_status
+tessera_rt_commands_require(tessera_rt_commands *commands,
+                            const tessera_rt_requirement *bindings,
+                            size_t binding_count, tessera_rt_error *error);
+/** Kernels touch these bytes at every execution. */
+tessera_rt_status tessera_rt_commands_uses(tessera_rt_commands *commands,
+                                           const tessera_rt_use *use,
+                                           tessera_rt_error *error);
+/** Name of packet `index` in fault reports. */
+tessera_rt_status tessera_rt_commands_name(tessera_rt_commands *commands,
+                                           uint32_t index, const char *name,
+                                           tessera_rt_error *error);
+uint32_t tessera_rt_commands_count(const tessera_rt_commands *commands);
+uint32_t tessera_rt_commands_bindings(const tessera_rt_commands *commands);
+const char *tessera_rt_commands_label(const tessera_rt_commands *commands);
 tessera_rt_status tessera_rt_commands_finish(tessera_rt_commands *commands,
                                              tessera_rt_error *error);
 
@@ -369,6 +561,43 @@ size_t tessera_rt_executable_outputs(const tessera_rt_executable *executable);
 uint64_t
 tessera_rt_executable_tensor_bytes(const tessera_rt_executable *executable,
                                    size_t tensor);
+/** Inputs first, then outputs; NULL beyond them. The type is the model's, e.g.
+ *  "f32". */
+const char *
+tessera_rt_executable_tensor_name(const tessera_rt_executable *executable,
+                                  size_t tensor);
+const char *
+tessera_rt_executable_tensor_type(const tessera_rt_executable *executable,
+                                  size_t tensor);
+/** The number of dimensions, of which up to `capacity` are written to `shape`,
+ *  which may be NULL then. */
+size_t
+tessera_rt_executable_tensor_shape(const tessera_rt_executable *executable,
+                                   size_t tensor, uint64_t *shape,
+                                   size_t capacity);
+const char *
+tessera_rt_executable_label(const tessera_rt_executable *executable);
+/** A single kernel of the object; it keeps the code mapped. */
+tessera_rt_status
+tessera_rt_executable_kernel(const tessera_rt_executable *executable,
+                             const char *name, tessera_rt_kernel **kernel,
+                             tessera_rt_error *error);
+
+/** A kernel whose record lies at `record` in memory that the caller keeps. */
+typedef struct tessera_rt_kernel_options {
+  size_t struct_size;
+  const char *name; /**< NULL: "kernel". */
+  uint64_t record;  /**< Device virtual address. */
+  uint32_t arguments;
+} tessera_rt_kernel_options;
+tessera_rt_status
+tessera_rt_kernel_create(const tessera_rt_kernel_options *options,
+                         tessera_rt_kernel **kernel, tessera_rt_error *error);
+void tessera_rt_kernel_release(tessera_rt_kernel *kernel);
+const char *tessera_rt_kernel_name(const tessera_rt_kernel *kernel);
+/** Arguments of 8 bytes that it takes. */
+uint32_t tessera_rt_kernel_arguments(const tessera_rt_kernel *kernel);
+
 /** One more reference to the program; execute it with inputs, then outputs. */
 tessera_rt_status
 tessera_rt_executable_commands(tessera_rt_executable *executable,
@@ -391,8 +620,14 @@ typedef struct tessera_rt_pool_options {
 typedef enum tessera_rt_pool_outcome {
   TESSERA_RT_REUSED = 0,
   TESSERA_RT_FRESH = 1,
-  TESSERA_RT_NEEDS_WAIT = 2
+  TESSERA_RT_NEEDS_WAIT = 2,
+  /* Of queries; allocations fail instead. */
+  TESSERA_RT_EXHAUSTED = 3,
+  TESSERA_RT_OVER_BUDGET = 4,
+  TESSERA_RT_FRAGMENTED = 5
 } tessera_rt_pool_outcome;
+/** "reused", …; "Unknown" for any other number. */
+const char *tessera_rt_pool_outcome_name(tessera_rt_pool_outcome outcome);
 
 tessera_rt_status tessera_rt_pool_create(tessera_rt_space *space,
                                          const tessera_rt_pool_options *options,
@@ -413,6 +648,26 @@ tessera_rt_status tessera_rt_pool_deallocate(tessera_rt_pool *pool,
 /** `bytes` may be NULL. */
 tessera_rt_status tessera_rt_pool_trim(tessera_rt_pool *pool, uint64_t *bytes,
                                        tessera_rt_error *error);
+
+/** What an allocation would do now; changes nothing. */
+tessera_rt_status tessera_rt_pool_query(tessera_rt_pool *pool,
+                                        tessera_rt_queue *queue, uint64_t bytes,
+                                        const tessera_rt_submit *submit,
+                                        tessera_rt_pool_outcome *outcome,
+                                        tessera_rt_error *error);
+const char *tessera_rt_pool_label(const tessera_rt_pool *pool);
+
+/** See PoolStatistics. */
+typedef struct tessera_rt_pool_statistics {
+  size_t struct_size;
+  uint64_t held_bytes, live_bytes, dying_bytes, peak_live_bytes, largest_free;
+  uint64_t reused, fresh, needed_wait, exhausted, over_budget, fragmented;
+  uint64_t retries;
+} tessera_rt_pool_statistics;
+tessera_rt_status
+tessera_rt_pool_read_statistics(const tessera_rt_pool *pool,
+                                tessera_rt_pool_statistics *statistics,
+                                tessera_rt_error *error);
 
 #ifdef __cplusplus
 }

@@ -24,13 +24,33 @@ static Status finished(const CommandBufferState &state) {
                             state.label));
 }
 
+/// A slot must be one that an execution can fill, and may not wrap around.
+static Status checkSlot(const CommandBufferState &state, const Binding &binding,
+                        uint64_t bytes) {
+  if (binding.index >= maxBindings)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("command buffer '{}': binding {}; numbers go from "
+                    "0 to {}",
+                    state.label, binding.index, maxBindings - 1));
+  if (binding.offset > ~uint64_t(0) - bytes)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("command buffer '{}': {} bytes from byte {} of "
+                              "binding {}: beyond 2^64",
+                              state.label, bytes, binding.offset,
+                              binding.index));
+  return Status::success();
+}
+
 /// The address of an operand now (0 for a binding), after checking its range.
 static Result<uint64_t> addressOf(const CommandBufferState &state,
                                   const Operand &operand,
                                   const std::shared_ptr<BufferState> &buffer,
                                   uint64_t bytes) {
-  if (std::holds_alternative<Binding>(operand))
+  if (const Binding *binding = std::get_if<Binding>(&operand)) {
+    TESSERA_RETURN_IF_ERROR(checkSlot(state, *binding, bytes));
     return uint64_t(0);
+  }
   const BufferRange &range = std::get<BufferRange>(operand);
   if (!buffer)
     return Status(StatusCode::FailedPrecondition,
@@ -186,8 +206,10 @@ Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
       range ? range->buffer.state : none;
   uint64_t bytes = 8 * uint64_t(kernel.numArguments);
   DispatchPacket body;
-  TESSERA_ASSIGN_OR_RETURN(body.arguments,
-                           addressOf(*state, arguments, buffer, bytes));
+  if (bytes) {
+    TESSERA_ASSIGN_OR_RETURN(body.arguments,
+                             addressOf(*state, arguments, buffer, bytes));
+  }
   body.kernel = kernel.record;
   body.numArguments = kernel.numArguments;
   body.x = cores.x, body.y = cores.y;
@@ -199,7 +221,8 @@ Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
     state->lastKernel = kernel.record;
   }
   Slots slots;
-  slots.note(arguments, argumentsField);
+  if (bytes)
+    slots.note(arguments, argumentsField);
   record(*state,
          {uint8_t(barrier ? packetBarrier : 0), state->numCommands(), body},
          slots, bytes);
@@ -224,6 +247,14 @@ Status CommandBuffer::append(std::span<const uint8_t> packets,
       return Status(StatusCode::InvalidArgument,
                     fmt::format("command buffer '{}': patch at byte {} of {}",
                                 state->label, patch.offset, size));
+    TESSERA_RETURN_IF_ERROR(checkSlot(*state, patch.binding, 0));
+    if (patch.target && patch.target.state->space != state->space)
+      return Status(
+          StatusCode::InvalidArgument,
+          fmt::format("command buffer '{}': patch of buffer '{}', which is of "
+                      "another address space, '{}'",
+                      state->label, patch.target.label(),
+                      patch.target.state->space->label));
   }
   uint64_t base = state->packets.size();
   state->packets.insert(state->packets.end(), packets.begin(), packets.end());
@@ -242,6 +273,10 @@ Status CommandBuffer::require(std::vector<BindingRequirement> bindings) {
     return emptyHandle();
   if (state->memory)
     return finished(*state);
+  if (bindings.size() > maxBindings)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("command buffer '{}': {} bindings; at most {}",
+                              state->label, bindings.size(), maxBindings));
   state->requirements = std::move(bindings);
   state->numBindings =
       std::max<uint32_t>(state->numBindings, state->requirements.size());

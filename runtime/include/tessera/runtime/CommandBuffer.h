@@ -28,9 +28,12 @@ namespace tessera::runtime {
 
 struct CommandBufferState;
 
+/// Bindings of one command buffer.
+inline constexpr uint32_t maxBindings = 1 << 16;
+
 /// A slot that is filled at execution.
 struct Binding {
-  uint32_t index = 0;
+  uint32_t index = 0;  ///< Below maxBindings.
   uint64_t offset = 0; ///< Bytes into the buffer bound.
 };
 /// An operand of a recorded packet.
@@ -70,6 +73,7 @@ public:
               bool barrier = false);
   Status fill(const Operand &destination, uint64_t bytes, uint32_t pattern,
               bool barrier = false);
+  /// `arguments` is looked at if the kernel takes any.
   Status dispatch(const Kernel &kernel, const Operand &arguments,
                   CoreRectangle cores, bool barrier = false);
   /// Packets that exist already, as in an object, with 8-byte slots that take

@@ -146,6 +146,7 @@ public:
                   const SubmitOptions &options = {});
   /// Signals once the waits are met; orders nothing else.
   Status signal(const SubmitOptions &options);
+  /// `arguments` is looked at if the kernel takes any.
   Status dispatch(const Kernel &kernel, const BufferRange &arguments,
                   CoreRectangle cores, const SubmitOptions &options = {});
   Status execute(const CommandBuffer &commands,
