@@ -108,8 +108,9 @@ int main(int argc, char **argv) {
       continue;
     uint64_t bytes = 0;
     void *data = read_file(argv[4 + i], &bytes);
-    tessera_rt_range whole = {tensors[i], 0, UINT64_MAX};
-    /* Says how many bytes there should be. */
+    /* All of it: another number of bytes is refused. */
+    tessera_rt_range whole = {tensors[i], 0,
+                              tessera_rt_buffer_size(tensors[i])};
     check(tessera_rt_queue_update(stream, whole, data, bytes, NULL, &error));
     free(data);
   }

@@ -13,68 +13,92 @@
 #ifndef TESSERA_RUNTIME_SRC_INLINEVECTOR_H
 #define TESSERA_RUNTIME_SRC_INLINEVECTOR_H
 
-#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
-#include <vector>
 
 namespace tessera::runtime {
 
-template <typename T, size_t N> class InlineVector {
+template <typename T, uint32_t N> class InlineVector {
 public:
-  InlineVector() = default;
-  InlineVector(const InlineVector &) = default;
-  InlineVector &operator=(const InlineVector &) = default;
+  InlineVector() : at(inside()) {}
+  InlineVector(const InlineVector &other) : InlineVector() {
+    for (const T &value : other)
+      push_back(value);
+  }
   InlineVector(InlineVector &&other) noexcept { take(other); }
+  InlineVector &operator=(const InlineVector &other) {
+    return *this = InlineVector(other);
+  }
   InlineVector &operator=(InlineVector &&other) noexcept {
     if (this != &other) {
-      clear();
+      giveUp();
       take(other);
     }
     return *this;
   }
+  ~InlineVector() { giveUp(); }
 
-  void push_back(T value) {
-    if (count < N) {
-      few[count++] = std::move(value);
-      return;
-    }
-    if (count == N)
-      many.assign(std::make_move_iterator(few.begin()),
-                  std::make_move_iterator(few.end()));
-    many.push_back(std::move(value));
+  template <typename... Arguments> void emplace_back(Arguments &&...arguments) {
+    if (count == room) [[unlikely]]
+      grow();
+    std::construct_at(at + count, std::forward<Arguments>(arguments)...);
     ++count;
   }
+  void push_back(const T &value) { emplace_back(value); }
+  void push_back(T &&value) { emplace_back(std::move(value)); }
   void clear() {
-    for (size_t i = 0; i < count && i < N; ++i)
-      few[i] = T();
-    many.clear();
+    std::destroy_n(at, count);
     count = 0;
   }
 
   size_t size() const { return count; }
   bool empty() const { return count == 0; }
-  T *begin() { return count <= N ? few.data() : many.data(); }
-  T *end() { return begin() + count; }
-  const T *begin() const { return count <= N ? few.data() : many.data(); }
-  const T *end() const { return begin() + count; }
-  const T *data() const { return begin(); }
-  T &operator[](size_t i) { return begin()[i]; }
-  const T &operator[](size_t i) const { return begin()[i]; }
-  const T &front() const { return *begin(); }
+  T *begin() { return at; }
+  T *end() { return at + count; }
+  const T *begin() const { return at; }
+  const T *end() const { return at + count; }
+  const T *data() const { return at; }
+  T &operator[](size_t i) { return at[i]; }
+  const T &operator[](size_t i) const { return at[i]; }
+  const T &front() const { return *at; }
 
 private:
+  T *inside() { return reinterpret_cast<T *>(storage); }
+  bool isInside() const { return at == reinterpret_cast<const T *>(storage); }
+  /// Takes over what `other` has; this has nothing.
   void take(InlineVector &other) {
-    for (size_t i = 0; i < other.count && i < N; ++i)
-      few[i] = std::move(other.few[i]);
-    many = std::move(other.many);
-    count = std::exchange(other.count, 0);
-    other.many.clear();
+    room = other.room;
+    count = other.count;
+    if (other.isInside()) {
+      at = inside();
+      std::uninitialized_move_n(other.at, count, at);
+      std::destroy_n(other.at, count);
+    } else {
+      at = other.at;
+      other.at = other.inside();
+      other.room = N;
+    }
+    other.count = 0;
+  }
+  /// Destroys all; the members say nothing any more.
+  void giveUp() {
+    std::destroy_n(at, count);
+    if (!isInside())
+      std::allocator<T>().deallocate(at, room);
+  }
+  void grow() {
+    T *larger = std::allocator<T>().allocate(2 * size_t(room));
+    std::uninitialized_move_n(at, count, larger);
+    giveUp();
+    at = larger;
+    room *= 2;
   }
 
-  std::array<T, N> few{};
-  std::vector<T> many; ///< All of them, once there are more than N.
-  size_t count = 0;
+  T *at;
+  uint32_t count = 0, room = N;
+  alignas(T) std::byte storage[N * sizeof(T)];
 };
 
 } // namespace tessera::runtime

@@ -24,7 +24,7 @@ Operation Queue::start(std::string_view name, const SubmitOptions &options) {
   auto take = [](std::span<const TimelinePoint> points, Points &to) {
     for (const TimelinePoint &point : points)
       if (point.semaphore)
-        to.push_back({point.semaphore.state, point.value});
+        to.emplace_back(point.semaphore.state, point.value);
   };
   take(options.wait, operation.waits);
   take(options.signal, operation.signals);
@@ -95,8 +95,8 @@ Status Queue::copy(const BufferRange &destination, const BufferRange &source,
                     destination.buffer.label()));
   operation.packet.body =
       CopyPacket{to.address, from.address, to.bytes, {}, {}};
-  operation.keepAlive.push_back(destination.buffer.state);
-  operation.keepAlive.push_back(source.buffer.state);
+  operation.keepAlive.emplace_back(destination.buffer.state);
+  operation.keepAlive.emplace_back(source.buffer.state);
   return queue.submit(operation);
 }
 
@@ -118,7 +118,7 @@ Status Queue::fill(const BufferRange &destination, uint32_t pattern,
                     queue.label, operation.label, to.bytes, destination.offset,
                     destination.buffer.label()));
   operation.packet.body = FillPacket{to.address, to.bytes, pattern, {}, {}};
-  operation.keepAlive.push_back(destination.buffer.state);
+  operation.keepAlive.emplace_back(destination.buffer.state);
   return queue.submit(operation);
 }
 
@@ -156,8 +156,8 @@ Status Queue::update(const BufferRange &destination,
               data.data(), data.size());
   operation.packet.body =
       CopyPacket{to.address, staging->address, to.bytes, {}, {}};
-  operation.keepAlive.push_back(destination.buffer.state);
-  operation.keepAlive.push_back(staging);
+  operation.keepAlive.emplace_back(destination.buffer.state);
+  operation.keepAlive.emplace_back(staging);
   return queue.submit(operation);
 }
 
@@ -189,8 +189,8 @@ Status Queue::readBack(const BufferRange &source, std::span<std::byte> data,
                            makeSemaphore(queue.hardware, operation.label));
   operation.packet.body =
       CopyPacket{staging->address, from.address, from.bytes, {}, {}};
-  operation.keepAlive.push_back(source.buffer.state);
-  operation.keepAlive.push_back(staging);
+  operation.keepAlive.emplace_back(source.buffer.state);
+  operation.keepAlive.emplace_back(staging);
   operation.signals.push_back({arrived, 1});
   TESSERA_RETURN_IF_ERROR(queue.submit(operation));
   TESSERA_RETURN_IF_ERROR(waitForSemaphore(*arrived, 1, deadline));
@@ -291,14 +291,14 @@ Status Queue::dispatch(const Kernel &kernel, const BufferRange &arguments,
                       arguments.buffer.label(), kernel.name,
                       kernel.numArguments));
     body.arguments = block.address;
-    operation.keepAlive.push_back(arguments.buffer.state);
+    operation.keepAlive.emplace_back(arguments.buffer.state);
   }
   body.kernel = kernel.record;
   body.numArguments = kernel.numArguments;
   body.x = cores.x, body.y = cores.y;
   body.width = cores.width, body.height = cores.height;
   operation.packet.body = body;
-  operation.keepAlive.push_back(kernel.owner);
+  operation.keepAlive.emplace_back(kernel.owner);
   return queue.submit(operation);
 }
 
@@ -337,7 +337,7 @@ Status Queue::execute(const CommandBuffer &commands,
   operation.packet.body = body;
   operation.commands = commands.state;
   for (const auto &buffer : buffers)
-    operation.keepAlive.push_back(buffer);
+    operation.keepAlive.emplace_back(buffer);
   Status submitted = queue.submit(operation);
   if (bindLate && submitted.ok()) {
     --state.executionsInFlight; // Else it would refuse.
@@ -366,7 +366,7 @@ Status Queue::timestamp(const BufferRange &destination,
                     queue.label, operation.label, to.bytes, destination.offset,
                     destination.buffer.label()));
   operation.packet.body = TimestampPacket{to.address, {}};
-  operation.keepAlive.push_back(destination.buffer.state);
+  operation.keepAlive.emplace_back(destination.buffer.state);
   return queue.submit(operation);
 }
 

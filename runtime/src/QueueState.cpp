@@ -102,7 +102,7 @@ Status QueueState::makeRoom(uint64_t packets, const Operation &operation) {
   return hardware->waitForHost(Deadline::infinite());
 }
 
-Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
+Status QueueState::prepare(Operation &operation, Prepared &prepared) {
   if (!hardware->closed.ok())
     return Status(StatusCode::FailedPrecondition, hardware->closed.message());
   if (!failure.ok() && !TESSERA_MUTANT("stopped-queue-takes-work"))
@@ -111,7 +111,6 @@ Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
   TESSERA_RETURN_IF_ERROR(checkPoints(operation));
   if (!operation.uses.empty())
     TESSERA_RETURN_IF_ERROR(checkUses(operation));
-  Prepared prepared;
   prepared.barrier = operation.barrier || operation.isBarrierOperation ||
                      barrierPending || inOrder;
   if (inOrder)
@@ -120,15 +119,15 @@ Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
     return Status(StatusCode::Aborted,
                   "earlier work of the queue failed: " + lost.message());
   if (operation.hostCall)
-    return prepared;
+    return Status::success();
   if (operation.reserved) {
     prepared.images.resize(operation.reserved);
-    return prepared;
+    return Status::success();
   }
   if (!operation.raw.empty()) {
     std::copy(operation.raw.begin(), operation.raw.end(),
               prepared.image.begin());
-    return prepared;
+    return Status::success();
   }
   // The ordinary case: what the operation says fits into its packet.
   if (!operation.isBarrierOperation && operation.waits.size() <= 1 &&
@@ -159,7 +158,7 @@ Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
               : 0;
       operation.packet.id = nextId;
       prepared.image = encode(operation.packet);
-      return prepared;
+      return Status::success();
     }
   }
   Result<std::vector<Packet>> packets = plan(operation, prepared.gates);
@@ -173,7 +172,7 @@ Result<QueueState::Prepared> QueueState::prepare(Operation &operation) {
     packet.id = id++;
     prepared.images.push_back(encode(packet));
   }
-  return prepared;
+  return Status::success();
 }
 
 /// Several waits for one semaphore are one for the highest value.
@@ -200,15 +199,15 @@ Status QueueState::submit(Operation &operation) {
     operation.waits = mergeWaits(operation.waits);
   while (true) {
     // While we wait for room, others may submit: prepare afresh each time.
-    Result<Prepared> prepared = prepare(operation);
-    if (!prepared)
-      return failed(prepared.status());
-    uint64_t packets = operation.hostCall ? 0 : prepared->packets();
+    Prepared prepared;
+    if (Status valid = prepare(operation, prepared); !valid.ok())
+      return failed(valid);
+    uint64_t packets = operation.hostCall ? 0 : prepared.packets();
     if (room() >= packets) {
-      Status accepted = accept(operation, *prepared);
+      Status accepted = accept(operation, prepared);
       return accepted.ok() ? accepted : failed(accepted);
     }
-    releaseGates(prepared->gates);
+    releaseGates(prepared.gates);
     if (Status space = makeRoom(packets, operation); !space.ok())
       return failed(space);
   }

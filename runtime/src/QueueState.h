@@ -167,7 +167,7 @@ private:
     bool barrier = false;
     uint64_t packets() const { return images.empty() ? 1 : images.size(); }
   };
-  Result<Prepared> prepare(Operation &operation);
+  Status prepare(Operation &operation, Prepared &prepared);
   Status accept(Operation &operation, Prepared &prepared);
   Result<std::vector<isa::Packet>> plan(Operation &operation,
                                         std::vector<uint32_t> &usedGates);

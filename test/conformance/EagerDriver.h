@@ -15,7 +15,6 @@
 #define TESSERA_TEST_CONFORMANCE_EAGERDRIVER_H
 
 #include "tessera/driver/ForwardingDriver.h"
-#include <mutex>
 
 namespace tessera::runtime {
 
@@ -27,16 +26,13 @@ public:
   explicit EagerDriver(std::unique_ptr<driver::Driver> inner)
       : ForwardingDriver(std::move(inner)) {}
 
-  Status mmioWrite(uint64_t offset, uint64_t value) override {
-    std::lock_guard lock(mutex);
+private:
+  Status doMmioWrite(uint64_t offset, uint64_t value) override {
     Status written = below->mmioWrite(offset, value);
     if (written.ok())
       (void)below->advance(below->now() + headStart);
     return written;
   }
-
-private:
-  std::mutex mutex;
 };
 
 } // namespace tessera::runtime

@@ -14,11 +14,12 @@ class CInterface(unittest.TestCase):
     def test_model(self):
         with tempfile.TemporaryDirectory() as folder:
             work = Path(folder)
-            result = tessera("compile", DIGITS, "--arch", "edge", "-o", work / "digits.tsr")
+            image = DIGITS_INPUTS / "0.npy"
+            result = tessera("compile", DIGITS, "--arch", "edge", "--dim", f"N={len(np.load(image))}",
+                             "-o", work / "digits.tsr")
             self.assertEqual(result.returncode, 0, result.stderr)
-            image = sorted(DIGITS_INPUTS.glob("*.npy"))[0]
             result = tessera("run", work / "digits.tsr", "--arch", "edge",
-                             f"--inputs={image}", f"--outputs={work / 'out'}")
+                             f"--inputs={DIGITS_INPUTS}", f"--outputs={work / 'out'}")
             self.assertEqual(result.returncode, 0, result.stderr)
             expected = np.load(next((work / "out").glob("*.npy")))
             np.load(image).tofile(work / "image.bin")

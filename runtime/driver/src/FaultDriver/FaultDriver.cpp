@@ -209,7 +209,7 @@ void FaultDriver::tear(uint32_t queue, uint64_t index) {
   }
 }
 
-void FaultDriver::restore(const Torn &part) {
+void FaultDriver::untear(const Torn &part) {
   uint8_t *at = bytesAt(*below, part.at);
   if (part.bytes.size() == 1) {
     // A torn header: whoever holds the ring may have given the slot up.
@@ -225,21 +225,7 @@ void FaultDriver::restore(const Torn &part) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-Status FaultDriver::readMemory(PhysicalSpace space, uint64_t address,
-                               std::span<std::byte> data) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(lost);
-  return below->readMemory(space, address, data);
-}
-Status FaultDriver::writeMemory(PhysicalSpace space, uint64_t address,
-                                std::span<const std::byte> data) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(lost);
-  return below->writeMemory(space, address, data);
-}
-
-Status FaultDriver::mmioWrite(uint64_t offset, uint64_t value) {
-  std::lock_guard lock(mutex);
+Status FaultDriver::doMmioWrite(uint64_t offset, uint64_t value) {
   if (offset == mmio::reset && (value & 1)) {
     lost = Status::success();
     held.clear();
@@ -281,22 +267,8 @@ Status FaultDriver::mmioWrite(uint64_t offset, uint64_t value) {
   return below->mmioWrite(offset, value);
 }
 
-Result<uint64_t> FaultDriver::mmioRead(uint64_t offset) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(lost);
-  return below->mmioRead(offset);
-}
-
-Status FaultDriver::armSemaphore(uint32_t semaphore, uint64_t value) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(lost);
-  return below->armSemaphore(semaphore, value);
-}
-
-Status FaultDriver::claim(PhysicalSpace space, uint64_t address,
-                          uint64_t bytes) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(lost);
+Status FaultDriver::doClaim(PhysicalSpace space, uint64_t address,
+                            uint64_t bytes) {
   if (happens(FaultKind::FailAllocation)) {
     note(FaultKind::FailAllocation, fmt::format("{} bytes", bytes));
     return Status(
@@ -305,32 +277,14 @@ Status FaultDriver::claim(PhysicalSpace space, uint64_t address,
   }
   return below->claim(space, address, bytes);
 }
-void FaultDriver::release(PhysicalSpace space, uint64_t address,
-                          uint64_t bytes) {
-  std::lock_guard lock(mutex);
-  below->release(space, address, bytes);
-}
-Status FaultDriver::stall(Unit unit, uint32_t queue, uint64_t cycles) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(lost);
-  return below->stall(unit, queue, cycles);
-}
-std::vector<std::string> FaultDriver::wayPoints() {
-  std::lock_guard lock(mutex);
-  return below->wayPoints();
-}
-Result<std::vector<std::byte>> FaultDriver::save() {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(lost);
+Result<std::vector<std::byte>> FaultDriver::doSave() {
   if (!held.empty() || !torn.empty())
     return Status(StatusCode::FailedPrecondition,
                   "fault driver: a snapshot while doorbells, interrupts or "
                   "packets are held back; calm() first");
   return below->save();
 }
-Status FaultDriver::restore(std::span<const std::byte> snapshot) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(lost);
+Status FaultDriver::doRestore(std::span<const std::byte> snapshot) {
   held.clear();
   torn.clear();
   ready.clear();
@@ -340,11 +294,6 @@ Status FaultDriver::restore(std::span<const std::byte> snapshot) {
 //===----------------------------------------------------------------------===//
 // Time
 //===----------------------------------------------------------------------===//
-
-Time FaultDriver::now() const {
-  std::lock_guard lock(mutex);
-  return below->now();
-}
 
 Time FaultDriver::nextDue() const {
   Time next = timeInfinite;
@@ -358,7 +307,7 @@ Time FaultDriver::nextDue() const {
 void FaultDriver::deliver(Time until) {
   for (const Torn &t : torn)
     if (t.due <= until)
-      restore(t);
+      untear(t);
   std::erase_if(torn, [&](const Torn &t) { return t.due <= until; });
   std::vector<Held> due;
   std::erase_if(held, [&](const Held &h) {
@@ -401,8 +350,7 @@ void FaultDriver::filterInterrupts() {
   }
 }
 
-Progress FaultDriver::advance(Time deadline) {
-  std::lock_guard lock(mutex);
+Progress FaultDriver::doAdvance(Time deadline) {
   while (lost.ok()) {
     deliver(below->now());
     if (!ready.empty())
@@ -430,8 +378,7 @@ Progress FaultDriver::advance(Time deadline) {
   return Progress::Quiescent;
 }
 
-std::vector<Interrupt> FaultDriver::takeInterrupts() {
-  std::lock_guard lock(mutex);
+std::vector<Interrupt> FaultDriver::doTakeInterrupts() {
   filterInterrupts();
   return std::exchange(ready, {});
 }

@@ -108,10 +108,8 @@ uint64_t RecordDriver::deviceWrites() {
   return hash;
 }
 
-Status RecordDriver::readMemory(PhysicalSpace space, uint64_t address,
-                                std::span<std::byte> data) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(enter());
+Status RecordDriver::doReadMemory(PhysicalSpace space, uint64_t address,
+                                  std::span<std::byte> data) {
   hostWrites();
   Status status = below->readMemory(space, address, data);
   RecordedOperation operation;
@@ -126,10 +124,8 @@ Status RecordDriver::readMemory(PhysicalSpace space, uint64_t address,
   return status;
 }
 
-Status RecordDriver::writeMemory(PhysicalSpace space, uint64_t address,
-                                 std::span<const std::byte> data) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(enter());
+Status RecordDriver::doWriteMemory(PhysicalSpace space, uint64_t address,
+                                   std::span<const std::byte> data) {
   hostWrites();
   Status status = below->writeMemory(space, address, data);
   (void)deviceWrites(); // The window reaches host memory too.
@@ -172,8 +168,7 @@ Status RecordDriver::checkRing(uint64_t offset, uint64_t value) {
   }
 }
 
-Status RecordDriver::mmioWrite(uint64_t offset, uint64_t value) {
-  std::lock_guard lock(mutex);
+Status RecordDriver::doMmioWrite(uint64_t offset, uint64_t value) {
   TESSERA_RETURN_IF_ERROR(enter());
   TESSERA_RETURN_IF_ERROR(checkRing(offset, value));
   hostWrites();
@@ -188,9 +183,7 @@ Status RecordDriver::mmioWrite(uint64_t offset, uint64_t value) {
   return status;
 }
 
-Result<uint64_t> RecordDriver::mmioRead(uint64_t offset) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(enter());
+Result<uint64_t> RecordDriver::doMmioRead(uint64_t offset) {
   Result<uint64_t> value = below->mmioRead(offset);
   RecordedOperation operation;
   operation.kind = Kind::RegisterRead;
@@ -201,13 +194,7 @@ Result<uint64_t> RecordDriver::mmioRead(uint64_t offset) {
   return value;
 }
 
-Time RecordDriver::now() const {
-  std::lock_guard lock(mutex);
-  return below->now();
-}
-
-Progress RecordDriver::advance(Time deadline) {
-  std::lock_guard lock(mutex);
+Progress RecordDriver::doAdvance(Time deadline) {
   // An unreplayable caller has no status to be told by; its other calls do.
   if (!enter().ok())
     return Progress::Quiescent;
@@ -223,8 +210,7 @@ Progress RecordDriver::advance(Time deadline) {
   return progress;
 }
 
-std::vector<Interrupt> RecordDriver::takeInterrupts() {
-  std::lock_guard lock(mutex);
+std::vector<Interrupt> RecordDriver::doTakeInterrupts() {
   std::vector<Interrupt> interrupts = below->takeInterrupts();
   RecordedOperation operation;
   operation.kind = Kind::TakeInterrupts;
@@ -233,9 +219,7 @@ std::vector<Interrupt> RecordDriver::takeInterrupts() {
   return interrupts;
 }
 
-Status RecordDriver::armSemaphore(uint32_t semaphore, uint64_t value) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(enter());
+Status RecordDriver::doArmSemaphore(uint32_t semaphore, uint64_t value) {
   Status status = below->armSemaphore(semaphore, value);
   RecordedOperation operation;
   operation.kind = Kind::Arm;
@@ -246,10 +230,8 @@ Status RecordDriver::armSemaphore(uint32_t semaphore, uint64_t value) {
   return status;
 }
 
-Status RecordDriver::claim(PhysicalSpace space, uint64_t address,
-                           uint64_t bytes) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(enter());
+Status RecordDriver::doClaim(PhysicalSpace space, uint64_t address,
+                             uint64_t bytes) {
   Status status = below->claim(space, address, bytes);
   RecordedOperation operation;
   operation.kind = Kind::Claim;
@@ -269,9 +251,8 @@ Status RecordDriver::claim(PhysicalSpace space, uint64_t address,
   return status;
 }
 
-void RecordDriver::release(PhysicalSpace space, uint64_t address,
-                           uint64_t bytes) {
-  std::lock_guard lock(mutex);
+void RecordDriver::doRelease(PhysicalSpace space, uint64_t address,
+                             uint64_t bytes) {
   hostWrites();
   below->release(space, address, bytes);
   RecordedOperation operation;
@@ -284,9 +265,7 @@ void RecordDriver::release(PhysicalSpace space, uint64_t address,
     known.erase(address);
 }
 
-Status RecordDriver::stall(Unit unit, uint32_t queue, uint64_t cycles) {
-  std::lock_guard lock(mutex);
-  TESSERA_RETURN_IF_ERROR(enter());
+Status RecordDriver::doStall(Unit unit, uint32_t queue, uint64_t cycles) {
   Status status = below->stall(unit, queue, cycles);
   RecordedOperation operation;
   operation.kind = Kind::Stall;
@@ -297,18 +276,13 @@ Status RecordDriver::stall(Unit unit, uint32_t queue, uint64_t cycles) {
   return status;
 }
 
-std::vector<std::string> RecordDriver::wayPoints() {
-  std::lock_guard lock(mutex);
-  return below->wayPoints();
-}
-
 static Status noSnapshots() {
   return Status(StatusCode::Unsupported,
                 "recording: a snapshot could not be replayed; record from the "
                 "device's reset on");
 }
-Result<std::vector<std::byte>> RecordDriver::save() { return noSnapshots(); }
-Status RecordDriver::restore(std::span<const std::byte>) {
+Result<std::vector<std::byte>> RecordDriver::doSave() { return noSnapshots(); }
+Status RecordDriver::doRestore(std::span<const std::byte>) {
   return noSnapshots();
 }
 

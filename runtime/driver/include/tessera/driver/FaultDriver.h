@@ -22,7 +22,6 @@
 #include "tessera/driver/ForwardingDriver.h"
 #include <array>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -85,26 +84,16 @@ public:
   std::vector<InjectedFault> log() const;
   uint64_t count(FaultKind kind) const;
 
-  Status readMemory(isa::PhysicalSpace space, uint64_t address,
-                    std::span<std::byte> data) override;
-  Status writeMemory(isa::PhysicalSpace space, uint64_t address,
-                     std::span<const std::byte> data) override;
-  Status mmioWrite(uint64_t offset, uint64_t value) override;
-  Result<uint64_t> mmioRead(uint64_t offset) override;
-  Time now() const override;
-  Progress advance(Time deadline) override;
-  std::vector<Interrupt> takeInterrupts() override;
-  Status armSemaphore(uint32_t semaphore, uint64_t value) override;
-  Status claim(isa::PhysicalSpace space, uint64_t address,
-               uint64_t bytes) override;
-  void release(isa::PhysicalSpace space, uint64_t address,
-               uint64_t bytes) override;
-  Status stall(Unit unit, uint32_t queue, uint64_t cycles) override;
-  std::vector<std::string> wayPoints() override;
-  Result<std::vector<std::byte>> save() override;
-  Status restore(std::span<const std::byte> snapshot) override;
-
 private:
+  Status enter() override { return lost; }
+  Status doMmioWrite(uint64_t offset, uint64_t value) override;
+  Progress doAdvance(Time deadline) override;
+  std::vector<Interrupt> doTakeInterrupts() override;
+  Status doClaim(isa::PhysicalSpace space, uint64_t address,
+                 uint64_t bytes) override;
+  Result<std::vector<std::byte>> doSave() override;
+  Status doRestore(std::span<const std::byte> snapshot) override;
+
   struct QueueRegisters {
     uint64_t ring = 0, size = 0, first = 0;
     std::optional<uint64_t> context; ///< Its level-3 table.
@@ -134,7 +123,7 @@ private:
   void lose(std::string why);
   Status doorbell(uint32_t queue, uint64_t offset, uint64_t value);
   void tear(uint32_t queue, uint64_t index);
-  void restore(const Torn &torn);
+  void untear(const Torn &torn);
   void flip(FaultKind kind);
   Time nextDue() const;
   void deliver(Time until);
@@ -143,7 +132,6 @@ private:
   FaultPlan plan;
   Random random;
   Time cycleTime;
-  mutable std::mutex mutex;
   Status lost;
   std::array<std::vector<Once>, numFaultKinds> armed;
   std::array<uint64_t, numFaultKinds> counts{};

@@ -19,7 +19,6 @@
 #include "tessera/driver/ForwardingDriver.h"
 #include "tessera/driver/Recording.h"
 #include <map>
-#include <mutex>
 #include <thread>
 
 namespace tessera::driver {
@@ -40,28 +39,26 @@ public:
   /// The latest operation; a default one if there is none.
   RecordedOperation lastOperation() const;
 
-  Status readMemory(isa::PhysicalSpace space, uint64_t address,
-                    std::span<std::byte> data) override;
-  Status writeMemory(isa::PhysicalSpace space, uint64_t address,
-                     std::span<const std::byte> data) override;
-  Status mmioWrite(uint64_t offset, uint64_t value) override;
-  Result<uint64_t> mmioRead(uint64_t offset) override;
-  Time now() const override;
-  Progress advance(Time deadline) override;
-  std::vector<Interrupt> takeInterrupts() override;
-  Status armSemaphore(uint32_t semaphore, uint64_t value) override;
-  Status claim(isa::PhysicalSpace space, uint64_t address,
-               uint64_t bytes) override;
-  void release(isa::PhysicalSpace space, uint64_t address,
-               uint64_t bytes) override;
-  Status stall(Unit unit, uint32_t queue, uint64_t cycles) override;
-  std::vector<std::string> wayPoints() override;
-  Result<std::vector<std::byte>> save() override;
-  Status restore(std::span<const std::byte> snapshot) override;
-
 private:
+  Status enter() override;
+  Status doReadMemory(isa::PhysicalSpace space, uint64_t address,
+                      std::span<std::byte> data) override;
+  Status doWriteMemory(isa::PhysicalSpace space, uint64_t address,
+                       std::span<const std::byte> data) override;
+  Status doMmioWrite(uint64_t offset, uint64_t value) override;
+  Result<uint64_t> doMmioRead(uint64_t offset) override;
+  Progress doAdvance(Time deadline) override;
+  std::vector<Interrupt> doTakeInterrupts() override;
+  Status doArmSemaphore(uint32_t semaphore, uint64_t value) override;
+  Status doClaim(isa::PhysicalSpace space, uint64_t address,
+                 uint64_t bytes) override;
+  void doRelease(isa::PhysicalSpace space, uint64_t address,
+                 uint64_t bytes) override;
+  Status doStall(Unit unit, uint32_t queue, uint64_t cycles) override;
+  Result<std::vector<std::byte>> doSave() override;
+  Status doRestore(std::span<const std::byte> snapshot) override;
+
   using Kind = RecordedOperation::Kind;
-  Status enter();
   void hostWrites();
   uint64_t deviceWrites();
   void add(RecordedOperation operation) {
@@ -70,7 +67,6 @@ private:
   Status checkRing(uint64_t offset, uint64_t value);
 
   RecordOptions options;
-  mutable std::mutex mutex;
   std::optional<std::thread::id> caller;
   Recording record;
   /// Claimed host memory as it was when last looked at, by address.
