@@ -74,6 +74,50 @@ static Value buildComparison(StringRef op, int32_t type, B &b, Value x,
   return arith::CmpIOp::create(b, predicate, x, y);
 }
 
+/// What is left of x after whole multiples of y, with the sign of x; exact. A
+/// step takes away the highest 12 bits of the quotient: with so few, what is
+/// left is a float again.
+static Value buildFloatRemainder(B &b, Value x, Value y) {
+  using P = arith::CmpFPredicate;
+  Type i32 = b.getI32Type(), f32 = b.getF32Type();
+  Value divisor = math::AbsFOp::create(b, y), rest = math::AbsFOp::create(b, x);
+  Value zero = buildScalar(b, 0);
+  Value infinity = buildScalar(b, std::numeric_limits<float>::infinity());
+  auto multiple = [&](Value factor, Value of) -> Value {
+    return math::FmaOp::create(b, arith::NegFOp::create(b, factor), of, rest);
+  };
+  auto reduce = [&](Value by) {
+    constexpr int32_t highBits = ~0xfff, lastBit = 0x1000;
+    constexpr float whole = 0x1p12f; // From here on the last bit is at least 1.
+    Value bits = arith::AndIOp::create(
+        b, arith::BitcastOp::create(b, i32, div(b, rest, by)),
+        buildNumber(b, i32, highBits));
+    Value quotient =
+        math::FloorOp::create(b, arith::BitcastOp::create(b, f32, bits));
+    // The division may have rounded up to the next number of 12 bits.
+    Value less = arith::BitcastOp::create(
+        b, f32, arith::SubIOp::create(b, bits, buildNumber(b, i32, lastBit)));
+    less = select(b, compareFloats(b, P::OGE, quotient, buildScalar(b, whole)),
+                  less, sub(b, quotient, buildScalar(b, 1)));
+    Value left = multiple(quotient, by);
+    Value isLess = compareFloats(b, P::OLT, left, zero);
+    rest = select(b, isLess, multiple(less, by), left);
+  };
+  // Quotients up to 2^254 in two halves; a multiple that is no number is
+  // larger than any x.
+  constexpr int steps = 12;
+  Value far = mul(b, divisor, buildScalar(b, 0x1p127f));
+  far = select(b, compareFloats(b, P::OEQ, far, infinity), divisor, far);
+  for (Value by : {far, divisor})
+    for (int step = 0; step < steps; ++step)
+      reduce(by);
+  // Less than an infinite divisor is all of x.
+  Value isSmall = arith::AndIOp::create(
+      b, compareFloats(b, P::OEQ, divisor, infinity),
+      compareFloats(b, P::OLT, math::AbsFOp::create(b, x), infinity));
+  return select(b, isSmall, x, math::CopySignOp::create(b, rest, x));
+}
+
 static Value buildFloatBinary(StringRef op, B &b, Value x, Value y) {
   if (op == "Add" || op == "Sum")
     return add(b, x, y);
@@ -87,6 +131,17 @@ static Value buildFloatBinary(StringRef op, B &b, Value x, Value y) {
     return arith::MinimumFOp::create(b, x, y);
   if (op == "Max")
     return arith::MaximumFOp::create(b, x, y);
+  if (op == "Remainder")
+    return buildFloatRemainder(b, x, y);
+  if (op == "Mod") { // With the divisor's sign.
+    Value rest = buildFloatRemainder(b, x, y), zero = buildScalar(b, 0);
+    Value isNegative = compareFloats(b, arith::CmpFPredicate::OLT, rest, zero);
+    Value differs = arith::XOrIOp::create(
+        b, isNegative, compareFloats(b, arith::CmpFPredicate::OLT, y, zero));
+    Value isZero = compareFloats(b, arith::CmpFPredicate::OEQ, rest, zero);
+    return select(b, isZero, math::CopySignOp::create(b, zero, y),
+                  select(b, differs, add(b, rest, y), rest));
+  }
   if (op == "PRelu")
     return select(
         b, compareFloats(b, arith::CmpFPredicate::OLT, x, buildScalar(b, 0)),
@@ -233,7 +288,7 @@ Value tessera::onnx::buildIntegerPower(B &b, Value x, Value exponent) {
   // By squaring: the exponent's bits from the lowest one on. The sign bit of a
   // negative exponent does not matter: its result is replaced.
   Value power = number(1), square = x;
-  constexpr int bits = 31;
+  int bits = x.getType().getIntOrFloatBitWidth() - 1;
   for (int bit = 0; bit < bits; ++bit) {
     power = select(b, isBit(exponent, bit),
                    arith::MulIOp::create(b, power, square), power);

@@ -27,15 +27,21 @@ static Status invalid(std::string message) {
 /// Whether the node is one that the importer knows, in form. `used` holds what
 /// is read of the graph's values.
 static Status checkNode(const Node &node, const std::set<std::string> &used) {
-  if (!node.domain.empty())
+  std::string known = knownOperators(node.domain);
+  if (known.empty())
     return {StatusCode::Unsupported,
-            fmt::format("an operator of the domain '{}'; accepted are "
-                        "standard operators and functions of the model",
+            fmt::format("an operator of the domain '{}'; accepted are standard "
+                        "operators, some of com.microsoft, and functions of "
+                        "the model",
                         node.domain)};
-  const Operator *op = findOperator(node.opType);
+  const Operator *op = findOperator(node.domain, node.opType);
   if (!op)
     return {StatusCode::Unsupported,
-            fmt::format("unknown operator; accepted are {}", knownOperators())};
+            node.domain.empty()
+                ? fmt::format("unknown operator; accepted are {}", known)
+                : fmt::format("unknown operator of the domain '{}'; accepted "
+                              "are {}",
+                              node.domain, known)};
   size_t inputs = node.inputs.size();
   while (inputs > 0 && node.inputs[inputs - 1].empty())
     --inputs;
@@ -77,7 +83,7 @@ static Status importNode(const Node &node, const ImportScope &scope,
   auto function = scope.model.functions.find({node.domain, node.opType});
   if (function != scope.model.functions.end())
     return importCall(import, function->second);
-  return findOperator(node.opType)->import(import);
+  return findOperator(node.domain, node.opType)->import(import);
 }
 
 bool tessera::onnx::importNodes(

@@ -183,94 +183,162 @@ listAttribute(NodeImport &node, StringRef name, size_t count) {
   return *given;
 }
 
-/// Iterates over slices of the inputs and stacks what the body gives. Before
-/// version 9 there were batches.
-Status tessera::onnx::importScan(NodeImport &node) {
-  if (node.opset < 9)
-    return {StatusCode::Unsupported,
-            "is of a version before 9; accepted are later ones"};
-  TESSERA_ASSIGN_OR_RETURN(const Graph *body, node.graphAttribute("body"));
-  TESSERA_ASSIGN_OR_RETURN(int64_t inputCount,
-                           node.intAttribute("num_scan_inputs", 0));
-  size_t total = node.node.inputs.size();
-  if (inputCount < 1 || static_cast<size_t>(inputCount) > total ||
-      body->inputs.size() != total)
-    return NodeImport::error(fmt::format(
-        "has {} operands and num_scan_inputs {}; its body has {} inputs", total,
-        inputCount, body->inputs.size()));
-  size_t carried = total - inputCount;
-  if (body->outputs.size() < carried ||
-      node.node.outputs.size() > body->outputs.size())
-    return NodeImport::error("has more outputs than its body");
-  size_t scanned = body->outputs.size() - carried;
-  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> inputAxes,
-                           listAttribute(node, "scan_input_axes", inputCount));
-  TESSERA_ASSIGN_OR_RETURN(
-      std::vector<int64_t> inputDirections,
-      listAttribute(node, "scan_input_directions", inputCount));
-  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> outputAxes,
-                           listAttribute(node, "scan_output_axes", scanned));
-  TESSERA_ASSIGN_OR_RETURN(
-      std::vector<int64_t> outputDirections,
-      listAttribute(node, "scan_output_directions", scanned));
+namespace {
+/// How a Scan goes over its inputs and puts its outputs together.
+struct ScanForm {
+  const Graph *body;
+  std::vector<int64_t> inputAxes, inputDirections, outputAxes, outputDirections;
+};
+} // namespace
 
-  std::vector<GraphValue> values;
-  for (size_t i = 0; i < carried; ++i)
-    values.push_back(node.lookup(node.node.inputs[i]));
+/// Iterates over slices of the inputs and stacks what the body gives. Gives the
+/// last states and the stacks.
+static tessera::Result<std::vector<std::string>>
+scan(NodeImport &node, const ScanForm &form, std::vector<GraphValue> states,
+     ArrayRef<std::string> inputs) {
+  size_t carried = states.size();
+  size_t scanned = form.body->outputs.size() - carried;
+  std::vector<int64_t> axes = form.inputAxes;
   int64_t length = -1;
-  for (int64_t i = 0; i < inputCount; ++i) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
     TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> shape,
-                             node.inputShape(carried + i));
+                             node.shapeOfName(inputs[i]));
     int64_t rank = shape.size();
-    TESSERA_ASSIGN_OR_RETURN(inputAxes[i],
-                             node.axis(inputAxes[i], rank, rank - 1));
-    if (length >= 0 && shape[inputAxes[i]] != length)
+    TESSERA_ASSIGN_OR_RETURN(axes[i], node.axis(axes[i], rank, rank - 1));
+    if (length >= 0 && shape[axes[i]] != length)
       return NodeImport::error("iterates over inputs of different lengths");
-    length = shape[inputAxes[i]];
+    length = shape[axes[i]];
   }
   if (length > maxIterations)
-    return {StatusCode::Unsupported,
-            fmt::format("runs more often than {} times", maxIterations)};
-  std::vector<std::vector<std::string>> scans(scanned);
+    return Status(StatusCode::Unsupported,
+                  fmt::format("runs more often than {} times", maxIterations));
+  std::vector<std::vector<std::string>> parts(scanned);
   for (int64_t step = 0; step < length; ++step) {
-    std::vector<GraphValue> inputs = values;
-    for (int64_t i = 0; i < inputCount; ++i) {
-      int64_t at = inputDirections[i] ? length - 1 - step : step;
+    std::vector<GraphValue> values = states;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      int64_t at = form.inputDirections[i] ? length - 1 - step : step;
       TESSERA_ASSIGN_OR_RETURN(
           std::string slice,
           node.emit("Gather",
-                    {node.node.inputs[carried + i],
+                    {inputs[i],
                      node.constant(tensorOf(Int64, {}, ArrayRef<int64_t>{at}))},
-                    {{"axis", attributeOf(inputAxes[i])}}));
-      inputs.push_back(node.lookup(slice));
+                    {{"axis", attributeOf(axes[i])}}));
+      values.push_back(node.lookup(slice));
     }
     TESSERA_ASSIGN_OR_RETURN(std::vector<GraphValue> results,
-                             node.importGraph(*body, inputs));
-    values.assign(results.begin(), results.begin() + carried);
+                             node.importGraph(*form.body, values));
+    states.assign(results.begin(), results.begin() + carried);
     for (size_t i = 0; i < scanned; ++i) {
       std::string result = node.nameOf(results[carried + i]);
-      if (outputDirections[i])
-        scans[i].insert(scans[i].begin(), result);
+      if (form.outputDirections[i])
+        parts[i].insert(parts[i].begin(), result);
       else
-        scans[i].push_back(result);
+        parts[i].push_back(result);
     }
   }
-  for (size_t i = 0; i < node.node.outputs.size(); ++i) {
-    if (!node.hasOutput(i))
-      continue;
-    if (i < carried) {
-      node.forward(i, node.nameOf(values[i]));
-      continue;
-    }
+  std::vector<std::string> outputs;
+  for (const GraphValue &state : states)
+    outputs.push_back(node.nameOf(state));
+  for (size_t i = 0; i < scanned; ++i) {
+    if (parts[i].empty())
+      return NodeImport::error("has no elements to iterate over");
     TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> shape,
-                             node.shapeOfName(scans[i - carried].front()));
+                             node.shapeOfName(parts[i].front()));
     int64_t rank = shape.size() + 1;
-    TESSERA_ASSIGN_OR_RETURN(
-        int64_t axis, node.axis(outputAxes[i - carried], rank, rank - 1));
-    TESSERA_ASSIGN_OR_RETURN(std::string result,
-                             stack(node, scans[i - carried], axis));
-    node.forward(i, result);
+    TESSERA_ASSIGN_OR_RETURN(int64_t axis,
+                             node.axis(form.outputAxes[i], rank, rank - 1));
+    TESSERA_ASSIGN_OR_RETURN(std::string result, stack(node, parts[i], axis));
+    outputs.push_back(result);
   }
+  return outputs;
+}
+
+/// Before version 9 every operand has a batch in front, and its sequence next.
+static tessera::Result<std::vector<std::string>>
+scanBatches(NodeImport &node, const ScanForm &form, size_t carried,
+            ArrayRef<std::string> operands) {
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> first,
+                           node.shapeOfName(operands.front()));
+  if (first.empty())
+    return NodeImport::error("has an operand without a batch");
+  std::vector<std::vector<std::string>> outputs(form.body->outputs.size());
+  for (int64_t batch = 0; batch < first[0]; ++batch) {
+    std::vector<GraphValue> states;
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      TESSERA_ASSIGN_OR_RETURN(
+          std::string own,
+          node.emit("Gather",
+                    {operands[i], node.constant(tensorOf(
+                                      Int64, {}, ArrayRef<int64_t>{batch}))}));
+      if (i < carried)
+        states.push_back(node.lookup(own));
+      else
+        inputs.push_back(own);
+    }
+    TESSERA_ASSIGN_OR_RETURN(std::vector<std::string> own,
+                             scan(node, form, states, inputs));
+    for (size_t i = 0; i < own.size(); ++i)
+      outputs[i].push_back(own[i]);
+  }
+  std::vector<std::string> results;
+  for (const std::vector<std::string> &parts : outputs) {
+    TESSERA_ASSIGN_OR_RETURN(std::string result, stack(node, parts, 0));
+    results.push_back(result);
+  }
+  return results;
+}
+
+Status tessera::onnx::importScan(NodeImport &node) {
+  ScanForm form;
+  TESSERA_ASSIGN_OR_RETURN(form.body, node.graphAttribute("body"));
+  TESSERA_ASSIGN_OR_RETURN(int64_t inputCount,
+                           node.intAttribute("num_scan_inputs", 0));
+  bool batches = node.opset < 9;
+  std::vector<std::string> operands = node.node.inputs;
+  if (batches) {
+    if (node.hasInput(0))
+      return {StatusCode::Unsupported,
+              "operand 0 gives each sequence a length; accepted is none"};
+    operands.erase(operands.begin());
+  }
+  size_t total = operands.size();
+  if (inputCount < 1 || static_cast<size_t>(inputCount) > total ||
+      form.body->inputs.size() != total)
+    return NodeImport::error(fmt::format(
+        "has {} operands and num_scan_inputs {}; its body has {} inputs", total,
+        inputCount, form.body->inputs.size()));
+  size_t carried = total - inputCount;
+  if (form.body->outputs.size() < carried ||
+      node.node.outputs.size() > form.body->outputs.size())
+    return NodeImport::error("has more outputs than its body");
+  size_t scanned = form.body->outputs.size() - carried;
+  TESSERA_ASSIGN_OR_RETURN(form.inputAxes,
+                           listAttribute(node, "scan_input_axes", inputCount));
+  TESSERA_ASSIGN_OR_RETURN(
+      form.inputDirections,
+      listAttribute(node, batches ? "directions" : "scan_input_directions",
+                    inputCount));
+  TESSERA_ASSIGN_OR_RETURN(form.outputAxes,
+                           listAttribute(node, "scan_output_axes", scanned));
+  TESSERA_ASSIGN_OR_RETURN(
+      form.outputDirections,
+      listAttribute(node, "scan_output_directions", scanned));
+  std::vector<std::string> outputs;
+  if (batches) {
+    TESSERA_ASSIGN_OR_RETURN(outputs,
+                             scanBatches(node, form, carried, operands));
+  } else {
+    std::vector<GraphValue> states;
+    for (size_t i = 0; i < carried; ++i)
+      states.push_back(node.lookup(operands[i]));
+    TESSERA_ASSIGN_OR_RETURN(
+        outputs,
+        scan(node, form, states, ArrayRef(operands).drop_front(carried)));
+  }
+  for (size_t i = 0; i < node.node.outputs.size(); ++i)
+    if (node.hasOutput(i))
+      node.forward(i, outputs[i]);
   return Status::success();
 }
 

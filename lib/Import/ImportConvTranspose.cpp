@@ -126,12 +126,13 @@ Status tessera::onnx::importConvTranspose(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(Value weights, node.input(1));
   SmallVector<int64_t> in(shapeOf(image)), filter(shapeOf(weights));
   TESSERA_ASSIGN_OR_RETURN(int64_t group, node.intAttribute("group", 1));
-  if ((in.size() != 3 && in.size() != 4) || filter.size() != in.size() ||
+  if (in.size() < 3 || in.size() > 5 || filter.size() != in.size() ||
       group < 1 || in[1] % group != 0 || filter[0] != in[1])
-    return NodeImport::error(fmt::format(
-        "input {}, weights {} and group {} do not fit: accepted are one or two "
-        "spatial dimensions and weights [C, F / group, ...]",
-        shapeText(in), shapeText(filter), group));
+    return NodeImport::error(
+        fmt::format("input {}, weights {} and group {} do not fit: accepted "
+                    "are one to three "
+                    "spatial dimensions and weights [C, F / group, ...]",
+                    shapeText(in), shapeText(filter), group));
   ImplicitLocOpBuilder &b = node.b;
   TESSERA_ASSIGN_OR_RETURN(
       TransposedWindow window,
@@ -168,6 +169,27 @@ Status tessera::onnx::importConvTranspose(NodeImport &node) {
                      {std::max<int64_t>(high, 0)}, 0);
   }
   TESSERA_ASSIGN_OR_RETURN(weights, mirrorWeights(node, weights, group));
+  if (in.size() == 5) {
+    auto named = [&](Value value) {
+      GraphValue entry;
+      entry.value = value;
+      entry.elementType = Float;
+      return node.nameOf(std::move(entry));
+    };
+    std::vector<std::string> operands{named(image), named(weights)};
+    if (node.hasInput(2)) {
+      TESSERA_ASSIGN_OR_RETURN(Value bias, node.input(2));
+      operands.push_back(named(bias));
+    }
+    std::vector<int64_t> dilations(window.dilations.begin(),
+                                   window.dilations.end());
+    TESSERA_ASSIGN_OR_RETURN(std::string result,
+                             node.emit("Conv", operands,
+                                       {{"dilations", attributeOf(dilations)},
+                                        {"group", attributeOf(group)}}));
+    node.setResult(0, node.lookup(result).value);
+    return Status::success();
+  }
   Window plain;
   bool oneDim = in.size() == 3;
   if (oneDim) {

@@ -136,11 +136,6 @@ Status tessera::onnx::importBinary(NodeImport &node) {
                            readOldBroadcast(node));
   if (op == "Mod") {
     TESSERA_ASSIGN_OR_RETURN(bool truncates, node.flagAttribute("fmod", false));
-    if (truncates && isa_and_nonnull<FloatType>(
-                         storedType(node.b.getContext(), node.inputType(0))))
-      return {StatusCode::Unsupported,
-              "is the remainder of floats (attribute 'fmod'); accepted are "
-              "integers"};
     if (truncates)
       op = "Remainder";
   }
@@ -199,17 +194,17 @@ Status tessera::onnx::importMean(NodeImport &node) {
 /// Whole exponents give exact powers, others the float power without its
 /// fraction.
 static Value buildFloatPowerOfInteger(ImplicitLocOpBuilder &b, Value x,
-                                      Value exponent) {
+                                      Value exponent, int32_t type) {
   Value whole = arith::CmpFOp::create(
       b, arith::CmpFPredicate::OEQ,
       math::FloorOp::create(b, exponent).getResult(), exponent);
   Value inRange = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
                                         math::AbsFOp::create(b, exponent),
                                         buildScalar(b, 0x1p31f));
-  Value exact = buildIntegerPower(b, x, buildCast(b, exponent, Float, Int32));
-  Value real = buildPower(b, buildCast(b, x, Int32, Float), exponent);
+  Value exact = buildIntegerPower(b, x, buildCast(b, exponent, Float, type));
+  Value real = buildPower(b, buildCast(b, x, type, Float), exponent);
   return arith::SelectOp::create(b, arith::AndIOp::create(b, whole, inRange),
-                                 exact, buildCast(b, real, Float, Int32));
+                                 exact, buildCast(b, real, Float, type));
 }
 
 Status tessera::onnx::importPow(NodeImport &node) {
@@ -246,22 +241,23 @@ Status tessera::onnx::importPow(NodeImport &node) {
     return Status::success();
   }
   int32_t exponentType = computedType(node, 1);
-  if (type != Float && type != Int32)
+  if (type != Float && type != Int32 && type != Int64)
     return refuseType(node);
   TESSERA_ASSIGN_OR_RETURN(Value power, computedInput(node, 1));
-  if (type == Int32) {
-    if (exponentType == Int64)
-      return refuseType(node);
+  if (type != Float) {
+    // The low half of a power in 64 bits is the power in 32.
+    int32_t wide = exponentType == Int64 ? int32_t(Int64) : type;
     TESSERA_ASSIGN_OR_RETURN(
         Value result,
         buildElementwise(node.b, {base, power}, element,
                          [&](ImplicitLocOpBuilder &b, ValueRange e) {
-                           return exponentType == Float
-                                      ? buildFloatPowerOfInteger(b, e[0], e[1])
-                                      : buildIntegerPower(
-                                            b, e[0],
-                                            buildCast(b, e[1], exponentType,
-                                                      Int32));
+                           if (exponentType == Float)
+                             return buildFloatPowerOfInteger(b, e[0], e[1],
+                                                             type);
+                           Value whole = buildIntegerPower(
+                               b, buildCast(b, e[0], type, wide),
+                               buildCast(b, e[1], exponentType, wide));
+                           return buildCast(b, whole, wide, type);
                          }));
     setComputed(node, result, type);
     return Status::success();

@@ -97,6 +97,67 @@ Status tessera::onnx::importEyeLike(NodeImport &node) {
   return e.status;
 }
 
+/// The sum or product of the elements up to each: with what lies 1, 2, 4, ...
+/// elements before, in turn.
+Status tessera::onnx::importRunning(NodeImport &node) {
+  Expansion e(node);
+  std::string value = node.node.inputs[0];
+  std::vector<int64_t> shape = e.shape(value);
+  TESSERA_RETURN_IF_ERROR(e.status);
+  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> axes, node.integerInput(1));
+  TESSERA_ASSIGN_OR_RETURN(bool exclusive,
+                           node.flagAttribute("exclusive", false));
+  TESSERA_ASSIGN_OR_RETURN(bool reverse, node.flagAttribute("reverse", false));
+  bool sums = node.node.opType == "CumSum";
+  int64_t rank = shape.size();
+  if (axes.size() != 1)
+    return NodeImport::error("operand 1: accepted is one axis");
+  TESSERA_ASSIGN_OR_RETURN(int64_t axis, node.axis(axes[0], rank, rank - 1));
+  int64_t extent = shape[axis];
+  std::string neutral = e.scalar(sums ? 0 : 1, node.inputType(0));
+  // What lies `distance` elements before, or the neutral element.
+  auto before = [&](const std::string &from, int64_t distance) {
+    std::vector<int64_t> pads(2 * rank, 0);
+    pads[reverse ? rank + axis : axis] = distance;
+    std::string kept = reverse ? e.slice(from, axis, distance, extent)
+                               : e.slice(from, axis, 0, extent - distance);
+    return e("Pad", {kept, e.integers(pads), neutral});
+  };
+  if (exclusive)
+    value = extent > 1 ? before(value, 1)
+                       : e("Expand", {neutral, e.integers(shape)});
+  for (int64_t distance = 1; distance < extent && e.ok(); distance *= 2)
+    value = e(sums ? "Add" : "Mul", {value, before(value, distance)});
+  e.result(0, value);
+  return e.status;
+}
+
+/// The positions of a constant's elements other than 0.
+Status tessera::onnx::importNonZero(NodeImport &node) {
+  const Tensor *constant = node.constantInput(0);
+  std::optional<std::vector<double>> numbers;
+  if (constant)
+    numbers = constant->numbers();
+  if (!numbers)
+    return {StatusCode::Unsupported,
+            "how many positions there are depends on computed elements; "
+            "accepted is a constant"};
+  std::vector<int64_t> found;
+  for (size_t i = 0; i < numbers->size(); ++i)
+    if ((*numbers)[i] != 0)
+      found.push_back(i);
+  // Row by row of the result: one coordinate of every position.
+  SmallVector<int64_t> shape = shapeOf(*constant),
+                       strides = rowMajorStrides(shape);
+  std::vector<int64_t> coordinates;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    for (int64_t at : found)
+      coordinates.push_back(at / strides[dim] % shape[dim]);
+  int64_t rank = shape.size(), count = found.size();
+  node.setConstant(0, tensorOf(Int64, {rank, count}, ArrayRef(coordinates)));
+  return Status::success();
+}
+
 /// Hann, Hamming and Blackman windows of a known length.
 Status tessera::onnx::importWindowFunction(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> given, node.integerInput(0));
@@ -120,6 +181,65 @@ Status tessera::onnx::importWindowFunction(NodeImport &node) {
   Expansion e(node);
   std::string result =
       node.constant(tensorOf(Float, {size}, ArrayRef<double>(elements)));
+  e.result(0, e("Cast", {result}, {{"to", attributeOf(type)}}));
+  return e.status;
+}
+
+/// Triangles that overlap, evenly spaced on the scale of mels, over the bins of
+/// a spectrum.
+Status tessera::onnx::importMelWeights(NodeImport &node) {
+  double given[5];
+  for (size_t i = 0; i < 5; ++i) {
+    const Tensor *constant = node.constantInput(i);
+    std::optional<std::vector<double>> numbers;
+    if (constant)
+      numbers = constant->numbers();
+    if (!numbers || numbers->size() != 1)
+      return NodeImport::error(
+          fmt::format("operand {}: accepted is a constant number", i));
+    given[i] = numbers->front();
+  }
+  TESSERA_ASSIGN_OR_RETURN(int64_t type,
+                           node.intAttribute("output_datatype", Float));
+  constexpr double most = 1 << 16;
+  if (!(given[0] >= 1 && given[0] <= most && given[1] >= 1 &&
+        given[1] <= most && given[2] >= 1 && given[3] >= 0 &&
+        given[4] > given[3]))
+    return NodeImport::error(fmt::format(
+        "has {} bands of {} samples at a rate of {}, from {} to {} hertz; "
+        "accepted are 1 to 65536 bands and samples and ascending frequencies",
+        given[0], given[1], given[2], given[3], given[4]));
+  int64_t bands = static_cast<int64_t>(given[0]),
+          samples = static_cast<int64_t>(given[1]);
+  int64_t bins = samples / 2 + 1;
+  auto melOf = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  double low = melOf(given[3]), high = melOf(given[4]);
+  std::vector<int64_t> edges; // Begin, peak and end of band i are i to i + 2.
+  for (int64_t i = 0; i < bands + 2; ++i) {
+    double mel = low + static_cast<double>(i) * ((high - low) / (given[0] + 2));
+    double hertz = 700 * (std::pow(10, mel / 2595) - 1);
+    edges.push_back(
+        static_cast<int64_t>(std::floor((given[1] + 1) * hertz / given[2])));
+  }
+  std::vector<double> weights(bins * bands, 0);
+  for (int64_t band = 0; band < bands; ++band) {
+    int64_t begin = edges[band], peak = edges[band + 1], end = edges[band + 2];
+    auto set = [&](int64_t bin, double weight) {
+      if (bin < bins)
+        weights[bin * bands + band] = weight;
+    };
+    if (begin == peak)
+      set(peak, 1);
+    for (int64_t bin = begin; bin <= peak && begin != peak; ++bin)
+      set(bin,
+          static_cast<double>(bin - begin) / static_cast<double>(peak - begin));
+    for (int64_t bin = peak; bin < end; ++bin)
+      set(bin,
+          static_cast<double>(end - bin) / static_cast<double>(end - peak));
+  }
+  Expansion e(node);
+  std::string result =
+      node.constant(tensorOf(Float, {bins, bands}, ArrayRef(weights)));
   e.result(0, e("Cast", {result}, {{"to", attributeOf(type)}}));
   return e.status;
 }

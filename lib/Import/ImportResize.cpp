@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Interpolation, sums over neighbouring channels and running sums are products
-// with a constant matrix along one axis, which the matrix engine computes.
+// Interpolation and sums over neighbouring channels are products with a
+// constant matrix along one axis, which the matrix engine computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ struct AxisScale {
 
 struct Interpolation {
   std::string mode, coordinates, nearest;
-  double cubicCoefficient;
+  double cubicCoefficient, outside;
   bool excludesOutside, antialias;
 };
 } // namespace
@@ -168,6 +168,8 @@ static tessera::Result<Interpolation> readInterpolation(NodeImport &node) {
                                         old ? "floor" : "round_prefer_floor"));
   TESSERA_ASSIGN_OR_RETURN(how.cubicCoefficient,
                            node.floatAttribute("cubic_coeff_a", -0.75f));
+  TESSERA_ASSIGN_OR_RETURN(how.outside,
+                           node.floatAttribute("extrapolation_value", 0));
   TESSERA_ASSIGN_OR_RETURN(how.excludesOutside,
                            node.flagAttribute("exclude_outside", false));
   TESSERA_ASSIGN_OR_RETURN(how.antialias,
@@ -272,6 +274,39 @@ readScales(NodeImport &node, ArrayRef<int64_t> shape) {
   return result;
 }
 
+/// Positions outside of the input show `outside`: tf_crop_and_resize has them.
+static tessera::Result<Value> extrapolate(ImplicitLocOpBuilder &b,
+                                          const Interpolation &how,
+                                          ArrayRef<AxisScale> axes,
+                                          Value value) {
+  if (how.coordinates != "tf_crop_and_resize")
+    return value;
+  Type element = elementTypeOf(value);
+  for (size_t dim = 0; dim < axes.size(); ++dim) {
+    const AxisScale &axis = axes[dim];
+    SmallVector<bool> inside;
+    for (int64_t x = 0; x < axis.out; ++x) {
+      double at = sourcePosition(how, axis, x);
+      inside.push_back(at >= 0 && at <= static_cast<double>(axis.in - 1));
+    }
+    if (llvm::all_of(inside, [](bool is) { return is; }))
+      continue;
+    SmallVector<int64_t> along(axes.size(), 1);
+    along[dim] = axis.out;
+    Value mask = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(RankedTensorType::get(along, b.getI1Type()),
+                                  ArrayRef<bool>(inside)));
+    TESSERA_ASSIGN_OR_RETURN(
+        value, buildElementwise(
+                   b, {mask, value}, element,
+                   [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                     return arith::SelectOp::create(
+                         b, e[0], e[1], buildNumber(b, element, how.outside));
+                   }));
+  }
+  return value;
+}
+
 Status tessera::onnx::importResize(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(Interpolation how, readInterpolation(node));
   bool nearest = how.mode == "nearest";
@@ -289,12 +324,6 @@ Status tessera::onnx::importResize(NodeImport &node) {
                  (axis.start != 0 || axis.end != 1);
     if (axis.in == axis.out && axis.scale == 1 && !crops)
       continue;
-    if (crops)
-      for (int64_t x : {int64_t(0), axis.out - 1})
-        if (double at = sourcePosition(how, axis, x);
-            at < 0 || at > static_cast<double>(axis.in - 1))
-          return {StatusCode::Unsupported,
-                  "shows elements outside of the input (extrapolation_value)"};
     if (!nearest && axis.out > maxWeights / axis.in)
       return {StatusCode::Unsupported,
               fmt::format("weighs {} elements for each of {}; accepted are up "
@@ -312,6 +341,7 @@ Status tessera::onnx::importResize(NodeImport &node) {
           nearestPosition(how, axis, sourcePosition(how, axis, x)));
     TESSERA_ASSIGN_OR_RETURN(value, buildPick(node.b, value, dim, positions));
   }
+  TESSERA_ASSIGN_OR_RETURN(value, extrapolate(node.b, how, axes, value));
   if (nearest)
     node.setResult(0, value, node.inputType(0));
   else
@@ -320,31 +350,6 @@ Status tessera::onnx::importResize(NodeImport &node) {
 }
 
 //===-- Sums along an axis ------------------------------------------------===//
-
-Status tessera::onnx::importCumSum(NodeImport &node) {
-  TESSERA_ASSIGN_OR_RETURN(Value value, node.input(0));
-  TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> axes, node.integerInput(1));
-  TESSERA_ASSIGN_OR_RETURN(bool exclusive,
-                           node.flagAttribute("exclusive", false));
-  TESSERA_ASSIGN_OR_RETURN(bool reverse, node.flagAttribute("reverse", false));
-  int64_t rank = shapeOf(value).size();
-  if (axes.size() != 1)
-    return NodeImport::error("operand 1: accepted is one axis");
-  TESSERA_ASSIGN_OR_RETURN(int64_t axis, node.axis(axes[0], rank, rank - 1));
-  int64_t extent = shapeOf(value)[axis];
-  if (extent > 4096)
-    return {StatusCode::Unsupported,
-            fmt::format("sums along an extent of {}; accepted are up to 4096",
-                        extent)};
-  std::vector<float> matrix;
-  for (int64_t o = 0; o < extent; ++o)
-    for (int64_t i = 0; i < extent; ++i)
-      matrix.push_back((reverse ? i > o : i < o) || (i == o && !exclusive));
-  TESSERA_ASSIGN_OR_RETURN(
-      value, buildAxisProduct(node.b, value, axis, matrix, extent));
-  node.setResult(0, value);
-  return Status::success();
-}
 
 Status tessera::onnx::importLrn(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(Value value, node.input(0));

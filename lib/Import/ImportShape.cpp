@@ -145,7 +145,8 @@ Status tessera::onnx::importReshape(NodeImport &node) {
         return mismatch();
       to[i] = from[i];
     }
-    if (to[i] < 0 || (known && to[i] > elements / known))
+    constexpr int64_t most = int64_t(1) << 48;
+    if (to[i] < 0 || (known && to[i] > most / known))
       return mismatch();
     known *= to[i];
   }

@@ -315,9 +315,10 @@ onnx::Attribute tessera::onnx::attributeOf(std::vector<int64_t> values) {
 }
 
 std::string NodeImport::nameOf(GraphValue value) {
-  // No file has such a name: names of the graph and of its parts are not
-  // shared.
-  std::string name = fmt::format("{}\n{}", node.displayName(), made++);
+  // No file has such a name. Nodes that an expansion makes have its name and
+  // make values themselves: only the number tells them apart.
+  std::string name =
+      fmt::format("{}\n{}", node.displayName(), values.freshNumber());
   values.define(name) = std::move(value);
   return name;
 }

@@ -63,11 +63,14 @@ public:
   /// A constant operation at the start of the function.
   mlir::Value buildConstant(const Tensor &tensor, llvm::StringRef name);
   mlir::OpBuilder constantBuilder() const { return constants; }
+  /// A number that names no value of this graph or around it yet.
+  size_t freshNumber() { return outer ? outer->freshNumber() : numbersGiven++; }
 
 private:
   std::map<std::string, GraphValue> byName;
   mlir::OpBuilder constants;
   GraphValues *outer;
+  size_t numbersGiven = 0;
 };
 
 /// What stays the same for all nodes of a model or a function.
@@ -196,7 +199,6 @@ public:
 private:
   GraphValues &values;
   int32_t narrowType = Undefined; ///< Of operands that were widened.
-  size_t made = 0;                ///< Names.
   const Attribute *find(llvm::StringRef name) const;
   Result<const Attribute *> find(llvm::StringRef name, Attribute::Kind kind);
 };
@@ -211,10 +213,11 @@ struct Operator {
   Status (*import)(NodeImport &node);
 };
 
-/// Null if the importer does not know it.
-const Operator *findOperator(llvm::StringRef name);
-/// The names of all known operators, for error messages.
-std::string knownOperators();
+/// Null if the importer does not know it. The standard domain is empty.
+const Operator *findOperator(llvm::StringRef domain, llvm::StringRef name);
+/// The names of the domain's known operators, for error messages; empty for an
+/// unknown domain.
+std::string knownOperators(llvm::StringRef domain = "");
 
 // The import functions, by file.
 // ImportControlFlow.cpp
@@ -239,7 +242,9 @@ Status importReverseSequence(NodeImport &node);
 Status importMeanVarianceNormalization(NodeImport &node);
 Status importCompress(NodeImport &node);
 Status importMaxUnpool(NodeImport &node);
-Status importBitShift(NodeImport &node);
+Status importRunning(NodeImport &node);
+Status importMelWeights(NodeImport &node);
+Status importNonZero(NodeImport &node);
 // ImportFourier.cpp
 Status importDft(NodeImport &node);
 Status importStft(NodeImport &node);
@@ -253,6 +258,40 @@ Status importGridSample(NodeImport &node);
 // ImportAttention.cpp
 Status importAttention(NodeImport &node);
 Status importRotaryEmbedding(NodeImport &node);
+// ImportFused.cpp
+Status importBiasedGelu(NodeImport &node);
+Status importQuickGelu(NodeImport &node);
+Status importFusedMatMul(NodeImport &node);
+Status importFusedConv(NodeImport &node);
+Status importFusedGemm(NodeImport &node);
+Status importMatMulNBits(NodeImport &node);
+Status importSkipNormalization(NodeImport &node);
+Status importEmbedNormalization(NodeImport &node);
+Status importPackedAttention(NodeImport &node);
+Status importMultiHeadAttention(NodeImport &node);
+Status importFusedRotaryEmbedding(NodeImport &node);
+// ImportFusedQuantized.cpp
+Status importQLinearBinary(NodeImport &node);
+Status importQLinearUnary(NodeImport &node);
+Status importQLinearPool(NodeImport &node);
+Status importQLinearConcat(NodeImport &node);
+Status importQGemm(NodeImport &node);
+Status importMatMulIntegerToFloat(NodeImport &node);
+Status importDynamicQuantizeMatMul(NodeImport &node);
+// ImportRegions.cpp
+Status importRoiAlign(NodeImport &node);
+Status importAffineGrid(NodeImport &node);
+Status importCenterCropPad(NodeImport &node);
+Status importCol2Im(NodeImport &node);
+Status importTensorScatter(NodeImport &node);
+// ImportDeterminant.cpp
+Status importDet(NodeImport &node);
+// ImportTfIdf.cpp
+Status importTfIdf(NodeImport &node);
+// ImportLp.cpp
+Status importLpNormalization(NodeImport &node);
+Status importGlobalLpPool(NodeImport &node);
+Status importLpPool(NodeImport &node);
 // ImportEinsum.cpp
 Status importEinsum(NodeImport &node);
 // ImportIndexing.cpp
@@ -269,7 +308,6 @@ Status importConv(NodeImport &node);
 Status importConvTranspose(NodeImport &node);
 // ImportResize.cpp
 Status importResize(NodeImport &node);
-Status importCumSum(NodeImport &node);
 Status importLrn(NodeImport &node);
 Status importTrilu(NodeImport &node);
 // ImportPooling.cpp
@@ -297,6 +335,7 @@ Status importQLinearConv(NodeImport &node);
 // ImportReduction.cpp
 Status importReduction(NodeImport &node);
 // ImportElementwise.cpp
+Status importBitShift(NodeImport &node);
 Status importBinary(NodeImport &node);
 Status importMean(NodeImport &node);
 Status importPow(NodeImport &node);

@@ -64,25 +64,31 @@ public:
     if (status.code() == StatusCode::Unsupported)
       code = StatusCode::Unsupported;
   }
-  Status status() const {
+  Status status() {
     if (lines.empty())
       return Status::success();
     if (lines.size() == 1)
       return {code, lines.front()};
     std::string text = fmt::format("{} problems:", lines.size());
-    // The list of what is accepted is long: given once.
-    std::string operators = "; accepted are " + knownOperators();
-    bool listed = false;
-    for (std::string line : lines) {
-      if (StringRef(line).ends_with(operators)) {
-        line.resize(line.size() - operators.size());
-        listed = true;
-      }
-      text += "\n  " + line;
+    // The lists of what is accepted are long: given once.
+    std::string lists;
+    for (StringRef domain : {"", "com.microsoft"}) {
+      std::string known = knownOperators(domain);
+      std::string operators = "; accepted are " + known;
+      bool listed = false;
+      for (std::string &line : lines)
+        if (StringRef(line).ends_with(operators)) {
+          line.resize(line.size() - operators.size());
+          listed = true;
+        }
+      if (listed)
+        lists +=
+            fmt::format("\n  known operators{}: {}",
+                        domain.empty() ? "" : " of " + domain.str(), known);
     }
-    if (listed)
-      text += "\n  known operators: " + knownOperators();
-    return {code, text};
+    for (const std::string &line : lines)
+      text += "\n  " + line;
+    return {code, text + lists};
   }
 
 private:

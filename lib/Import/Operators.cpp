@@ -20,6 +20,7 @@ static constexpr Operator operators[] = {
     {"Acos", 1, 1, 1, "", importUnary},
     {"Acosh", 1, 1, 1, "", importUnary},
     {"Add", 2, 2, 1, "axis broadcast", importBinary},
+    {"AffineGrid", 2, 2, 1, "align_corners", importAffineGrid},
     {"And", 2, 2, 1, "axis broadcast", importBinary},
     {"ArgMax", 1, 1, 1, "axis keepdims select_last_index", importArgExtreme},
     {"ArgMin", 1, 1, 1, "axis keepdims select_last_index", importArgExtreme},
@@ -48,7 +49,9 @@ static constexpr Operator operators[] = {
     {"CastLike", 2, 2, 1, "round_mode saturate", importCast},
     {"Ceil", 1, 1, 1, "", importUnary},
     {"Celu", 1, 1, 1, "alpha", importActivation},
+    {"CenterCropPad", 2, 2, 1, "axes", importCenterCropPad},
     {"Clip", 1, 3, 1, "max min", importClip},
+    {"Col2Im", 3, 3, 1, "dilations pads strides", importCol2Im},
     {"Compress", 2, 2, 1, "axis", importCompress},
     {"Concat", 1, any, 1, "axis", importConcat},
     {"Constant", 0, 0, 1, "value value_float value_floats value_int value_ints",
@@ -64,11 +67,13 @@ static constexpr Operator operators[] = {
      importConvTranspose},
     {"Cos", 1, 1, 1, "", importUnary},
     {"Cosh", 1, 1, 1, "", importUnary},
-    {"CumSum", 2, 2, 1, "exclusive reverse", importCumSum},
+    {"CumProd", 2, 2, 1, "exclusive reverse", importRunning},
+    {"CumSum", 2, 2, 1, "exclusive reverse", importRunning},
     {"DFT", 1, 3, 1, "axis inverse onesided", importDft},
     {"DepthToSpace", 1, 1, 1, "blocksize mode", importBlocks},
     {"DequantizeLinear", 2, 3, 1, "axis block_size output_dtype",
      importDequantizeLinear},
+    {"Det", 1, 1, 1, "", importDet},
     {"Div", 2, 2, 1, "axis broadcast", importBinary},
     {"Dropout", 1, 3, 2, "is_test ratio seed", importIdentity},
     {"DynamicQuantizeLinear", 1, 1, 3, "", importDynamicQuantizeLinear},
@@ -87,6 +92,7 @@ static constexpr Operator operators[] = {
     {"Gelu", 1, 1, 1, "approximate", importActivation},
     {"Gemm", 2, 3, 1, "alpha beta broadcast transA transB", importGemm},
     {"GlobalAveragePool", 1, 1, 1, "", importGlobalAveragePool},
+    {"GlobalLpPool", 1, 1, 1, "p", importGlobalLpPool},
     {"GlobalMaxPool", 1, 1, 1, "", importGlobalMaxPool},
     {"Greater", 2, 2, 1, "axis broadcast", importBinary},
     {"GreaterOrEqual", 2, 2, 1, "", importBinary},
@@ -117,6 +123,9 @@ static constexpr Operator operators[] = {
     {"Log", 1, 1, 1, "", importUnary},
     {"LogSoftmax", 1, 1, 1, "axis", importLogSoftmax},
     {"Loop", 1, any, any, "body", importLoop},
+    {"LpNormalization", 1, 1, 1, "axis p", importLpNormalization},
+    {"LpPool", 1, 1, 1,
+     "auto_pad ceil_mode dilations kernel_shape p pads strides", importLpPool},
     {"LRN", 1, 1, 1, "alpha beta bias size", importLrn},
     {"LSTM", 3, 8, 3,
      "activation_alpha activation_beta activations clip direction hidden_size "
@@ -132,6 +141,7 @@ static constexpr Operator operators[] = {
     {"Mean", 1, any, 1, "", importMean},
     {"MeanVarianceNormalization", 1, 1, 1, "axes",
      importMeanVarianceNormalization},
+    {"MelWeightMatrix", 5, 5, 1, "output_datatype", importMelWeights},
     {"Min", 1, any, 1, "", importBinary},
     {"Mish", 1, 1, 1, "", importUnary},
     {"Mod", 2, 2, 1, "fmod", importBinary},
@@ -139,6 +149,7 @@ static constexpr Operator operators[] = {
     {"Neg", 1, 1, 1, "", importUnary},
     {"NegativeLogLikelihoodLoss", 2, 3, 1, "ignore_index reduction",
      importNegativeLogLikelihood},
+    {"NonZero", 1, 1, 1, "", importNonZero},
     {"Not", 1, 1, 1, "", importUnary},
     {"OneHot", 3, 3, 1, "axis", importOneHot},
     {"Or", 2, 2, 1, "axis broadcast", importBinary},
@@ -188,10 +199,14 @@ static constexpr Operator operators[] = {
      importRecurrent},
     {"RotaryEmbedding", 3, 4, 1, "interleaved num_heads rotary_embedding_dim",
      importRotaryEmbedding},
+    {"RoiAlign", 3, 3, 1,
+     "coordinate_transformation_mode mode output_height output_width "
+     "sampling_ratio spatial_scale",
+     importRoiAlign},
     {"Round", 1, 1, 1, "", importUnary},
     {"STFT", 2, 4, 1, "onesided", importStft},
     {"Scan", 1, any, any,
-     "body num_scan_inputs scan_input_axes scan_input_directions "
+     "body directions num_scan_inputs scan_input_axes scan_input_directions "
      "scan_output_axes scan_output_directions",
      importScan},
     {"Scatter", 3, 3, 1, "axis", importScatter},
@@ -202,6 +217,8 @@ static constexpr Operator operators[] = {
     {"Shrink", 1, 1, 1, "bias lambd", importActivation},
     {"Sigmoid", 1, 1, 1, "", importUnary},
     {"Sign", 1, 1, 1, "", importUnary},
+    {"SimplifiedLayerNormalization", 2, 2, 1, "axis epsilon stash_type",
+     importLayerNormalization},
     {"Sin", 1, 1, 1, "", importUnary},
     {"Sinh", 1, 1, 1, "", importUnary},
     {"Size", 1, 1, 1, "", importSize},
@@ -220,6 +237,11 @@ static constexpr Operator operators[] = {
     {"Swish", 1, 1, 1, "alpha", importActivation},
     {"Tan", 1, 1, 1, "", importUnary},
     {"Tanh", 1, 1, 1, "", importUnary},
+    {"TensorScatter", 2, 3, 1, "axis mode", importTensorScatter},
+    {"TfIdfVectorizer", 1, 1, 1,
+     "max_gram_length max_skip_count min_gram_length mode ngram_counts "
+     "ngram_indexes pool_int64s weights",
+     importTfIdf},
     {"ThresholdedRelu", 1, 1, 1, "alpha", importActivation},
     {"Tile", 2, 2, 1, "", importTile},
     {"TopK", 1, 2, 2, "axis k largest sorted", importTopK},
@@ -231,16 +253,75 @@ static constexpr Operator operators[] = {
     {"Xor", 2, 2, 1, "axis broadcast", importBinary},
 };
 
-const Operator *tessera::onnx::findOperator(llvm::StringRef name) {
-  for (const Operator &op : operators)
+/// Of the domain com.microsoft.
+static constexpr Operator fusedOperators[] = {
+    {"Attention", 3, 7, 2,
+     "do_rotary mask_filter_value num_heads past_present_share_buffer "
+     "qkv_hidden_sizes rotary_embedding_dim scale unidirectional",
+     importPackedAttention},
+    {"BiasGelu", 2, 2, 1, "", importBiasedGelu},
+    {"DequantizeLinear", 2, 3, 1, "axis block_size", importDequantizeLinear},
+    {"DynamicQuantizeMatMul", 3, 5, 1, "", importDynamicQuantizeMatMul},
+    {"EmbedLayerNormalization", 7, 9, 3, "epsilon mask_index_type",
+     importEmbedNormalization},
+    {"FastGelu", 1, 2, 1, "", importBiasedGelu},
+    {"FusedConv", 2, 4, 1,
+     "activation activation_params auto_pad dilations group kernel_shape pads "
+     "strides",
+     importFusedConv},
+    {"FusedGemm", 2, 3, 1,
+     "activation activation_alpha activation_beta alpha beta transA transB",
+     importFusedGemm},
+    {"FusedMatMul", 2, 2, 1, "alpha transA transB transBatchA transBatchB",
+     importFusedMatMul},
+    {"Gelu", 1, 1, 1, "", importBiasedGelu},
+    {"MatMulIntegerToFloat", 4, 7, 1, "", importMatMulIntegerToFloat},
+    {"MatMulNBits", 3, 6, 1, "K N accuracy_level bits block_size",
+     importMatMulNBits},
+    {"MultiHeadAttention", 3, 8, 3,
+     "mask_filter_value num_heads scale unidirectional",
+     importMultiHeadAttention},
+    {"QGemm", 6, 9, 1, "alpha transA transB", importQGemm},
+    {"QLinearAdd", 7, 8, 1, "", importQLinearBinary},
+    {"QLinearAveragePool", 4, 5, 1,
+     "auto_pad ceil_mode channels_last count_include_pad kernel_shape pads "
+     "strides",
+     importQLinearPool},
+    {"QLinearConcat", 5, any, 1, "axis", importQLinearConcat},
+    {"QLinearGlobalAveragePool", 4, 5, 1, "channels_last", importQLinearPool},
+    {"QLinearLeakyRelu", 4, 5, 1, "alpha", importQLinearUnary},
+    {"QLinearMul", 7, 8, 1, "", importQLinearBinary},
+    {"QLinearSigmoid", 4, 5, 1, "", importQLinearUnary},
+    {"QLinearSoftmax", 4, 5, 1, "axis opset", importQLinearUnary},
+    {"QuantizeLinear", 2, 3, 1, "axis block_size", importQuantizeLinear},
+    {"QuickGelu", 1, 1, 1, "alpha", importQuickGelu},
+    {"RotaryEmbedding", 4, 4, 1,
+     "interleaved is_packed_batching num_heads rotary_embedding_dim scale",
+     importFusedRotaryEmbedding},
+    {"SkipLayerNormalization", 3, 5, 4, "epsilon", importSkipNormalization},
+    {"SkipSimplifiedLayerNormalization", 3, 4, 4, "epsilon",
+     importSkipNormalization},
+};
+
+/// The operators of a domain; none of an unknown one.
+static llvm::ArrayRef<Operator> operatorsOf(llvm::StringRef domain) {
+  if (domain.empty())
+    return operators;
+  return domain == "com.microsoft" ? llvm::ArrayRef<Operator>(fusedOperators)
+                                   : llvm::ArrayRef<Operator>();
+}
+
+const Operator *tessera::onnx::findOperator(llvm::StringRef domain,
+                                            llvm::StringRef name) {
+  for (const Operator &op : operatorsOf(domain))
     if (op.name == name)
       return &op;
   return nullptr;
 }
 
-std::string tessera::onnx::knownOperators() {
+std::string tessera::onnx::knownOperators(llvm::StringRef domain) {
   std::string names;
-  for (const Operator &op : operators)
+  for (const Operator &op : operatorsOf(domain))
     names += (names.empty() ? "" : ", ") + op.name.str();
   return names;
 }

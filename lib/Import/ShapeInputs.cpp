@@ -16,16 +16,18 @@ using namespace tessera::onnx;
 static uint32_t decidingOperands(llvm::StringRef op) {
   return llvm::StringSwitch<uint32_t>(op)
       .Cases({"BlackmanWindow", "ConstantOfShape", "HammingWindow",
-              "HannWindow", "If"},
+              "HannWindow", "If", "NonZero"},
              1)
-      .Cases({"Compress", "CumSum", "Expand", "OneHot", "Reshape", "Split",
-              "Squeeze", "Tile", "TopK", "Trilu", "Unsqueeze"},
+      .Cases({"AffineGrid", "CenterCropPad", "Compress", "CumProd", "CumSum",
+              "Expand", "OneHot", "Reshape", "Split", "Squeeze", "Tile", "TopK",
+              "Trilu", "Unsqueeze"},
              2)
-      .Case("DFT", 6)
+      .Cases({"Col2Im", "DFT"}, 6)
       .Case("Loop", 3)
       .Case("Upsample", 2)
       .Case("Dropout", 6)
       .Case("MaxUnpool", 4)
+      .Case("MelWeightMatrix", 31)
       .Case("Range", 7)
       .Case("Pad", 14)
       .Case("Resize", 14)

@@ -61,6 +61,7 @@ class Model:
     def __init__(self, opset):
         self.opset, self.nodes, self.weights = opset, [], []
         self.inputs, self.outputs, self.expected = [], [], []
+        self.domains = {""}
 
     def input(self, name, array):
         self.inputs.append((name, array))
@@ -72,16 +73,24 @@ class Model:
         return name
 
     def node(self, op, inputs, expected, **attributes):
-        """Adds a node; `expected` is the array that result 0 should equal."""
+        """Adds a node; `expected` is the array that result 0 should equal.
+
+        A list has one for each result; None leaves one out. `domain` names that of
+        an operator that is not a standard one."""
+        domain = attributes.pop("domain", "")
+        self.domains |= {domain}
         name = f"{op}_{len(self.nodes)}"
         results = [name] if not isinstance(expected, (list, tuple)) else \
-            [f"{name}_{i}" for i in range(len(expected))]
+            ["" if e is None else f"{name}_{i}" for i, e in enumerate(expected)]
         body = b"".join(block(1, i) for i in inputs) + b"".join(block(2, r) for r in results)
         body += block(3, name) + block(4, op)
         body += b"".join(block(5, attribute(k, v)) for k, v in attributes.items())
+        body += block(7, domain) if domain else b""
         self.nodes.append(block(1, body))
         for result, array in zip(results, expected if len(results) > 1 or
                                  isinstance(expected, (list, tuple)) else [expected]):
+            if not result:
+                continue
             self.outputs.append(result)
             self.expected.append(np.asarray(array))
         return results[0]
@@ -92,7 +101,9 @@ class Model:
             graph += block(11, value_info(name, array.dtype.name, array.shape))
         for name, array in zip(self.outputs, self.expected):
             graph += block(12, value_info(name, array.dtype.name, array.shape))
-        return number(1, 8) + block(7, graph) + block(8, block(1, "") + number(2, self.opset))
+        versions = b"".join(block(8, block(1, d) + number(2, 1 if d else self.opset))
+                            for d in sorted(self.domains))
+        return number(1, 8) + block(7, graph) + versions
 
 
 class Graph:
