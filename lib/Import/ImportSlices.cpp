@@ -9,6 +9,7 @@
 #include "IndexBuilders.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 #include <numeric>
@@ -64,6 +65,66 @@ static SmallVector<Run> findRuns(ArrayRef<int64_t> positions) {
   return runs;
 }
 
+/// Pieces that one concatenation puts together.
+static constexpr int64_t maxPieces = 256;
+
+static Value concatenate(ImplicitLocOpBuilder &b, unsigned dim,
+                         ArrayRef<Value> parts) {
+  return parts.size() == 1
+             ? parts.front()
+             : tensor::ConcatOp::create(b, dim, parts).getResult();
+}
+
+/// From the last to the first. Many elements are a matrix of fewer rows and
+/// columns, which are reversed one after the other.
+static Value buildReversed(ImplicitLocOpBuilder &b, Value value, unsigned dim) {
+  SmallVector<int64_t> shape(shapeOf(value));
+  int64_t extent = shape[dim];
+  constexpr int64_t columns = 32;
+  if (extent <= columns) {
+    SmallVector<Value> parts;
+    for (int64_t at = extent; at-- > 0;)
+      parts.push_back(buildSlice(b, value, dim, {at, 1, 1}));
+    return concatenate(b, dim, parts);
+  }
+  int64_t rows = extent / columns, whole = rows * columns;
+  SmallVector<Value> parts;
+  if (whole < extent)
+    parts.push_back(buildReversed(
+        b, buildSlice(b, value, dim, {whole, 1, extent - whole}), dim));
+  SmallVector<int64_t> matrix(shape);
+  matrix[dim] = rows;
+  matrix.insert(matrix.begin() + dim + 1, columns);
+  Value main =
+      whole == extent ? value : buildSlice(b, value, dim, {0, 1, whole});
+  main = buildReversed(b, buildReshape(b, main, matrix), dim + 1);
+  main = buildReversed(b, main, dim);
+  shape[dim] = whole;
+  parts.push_back(buildReshape(b, main, shape));
+  return concatenate(b, dim, parts);
+}
+
+/// How positions repeat: every `count` of them lie `step` further than those
+/// before, each within its own `step` elements.
+struct Period {
+  int64_t count, step;
+};
+static std::optional<Period> findPeriod(ArrayRef<int64_t> positions) {
+  int64_t total = positions.size();
+  for (int64_t count = 1; count <= std::min(maxPieces, total / 2); ++count) {
+    int64_t step = positions[count] - positions[0];
+    if (step < 1)
+      continue;
+    bool repeats = true;
+    for (int64_t i = 0; repeats && i < total; ++i)
+      repeats = positions[i] / step == i / count &&
+                (i < count || positions[i] == positions[i - count] + step);
+    if (repeats)
+      return Period{count, step};
+  }
+  return std::nullopt;
+}
+
 tessera::Result<Value> tessera::onnx::buildPick(ImplicitLocOpBuilder &b,
                                                 Value value, unsigned dim,
                                                 ArrayRef<int64_t> positions) {
@@ -87,21 +148,54 @@ tessera::Result<Value> tessera::onnx::buildPick(ImplicitLocOpBuilder &b,
       return buildReshape(b, repeated, shape);
     }
   }
-  constexpr size_t maxRuns = 256;
+  // Backwards in equal steps.
+  SmallVector<int64_t> backwards(llvm::reverse(positions));
+  if (SmallVector<Run> runs = findRuns(backwards);
+      runs.size() == 1 && count > 2)
+    return buildReversed(b, buildSlice(b, value, dim, runs.front()), dim);
   SmallVector<Run> runs = findRuns(positions);
-  if (runs.size() > maxRuns)
-    return Status(StatusCode::Unsupported,
-                  fmt::format("picks elements in {} pieces; accepted are up to "
-                              "{}",
-                              runs.size(), maxRuns));
-  SmallVector<Value> parts;
-  for (const Run &run : runs)
-    parts.push_back(run.start == 0 && run.step == 1 && run.count == extent
-                        ? value
-                        : buildSlice(b, value, dim, run));
-  return parts.size() == 1
-             ? parts.front()
-             : tensor::ConcatOp::create(b, dim, parts).getResult();
+  if (static_cast<int64_t>(runs.size()) <= maxPieces) {
+    SmallVector<Value> parts;
+    for (const Run &run : runs)
+      parts.push_back(run.start == 0 && run.step == 1 && run.count == extent
+                          ? value
+                          : buildSlice(b, value, dim, run));
+    return concatenate(b, dim, parts);
+  }
+  if (std::optional<Period> period = findPeriod(positions)) {
+    int64_t whole = std::min(count / period->count, extent / period->step);
+    int64_t inside = whole * period->count, used = whole * period->step;
+    SmallVector<int64_t> matrix(shape);
+    matrix[dim] = whole;
+    matrix.insert(matrix.begin() + dim + 1, period->step);
+    Value main =
+        used == extent ? value : buildSlice(b, value, dim, {0, 1, used});
+    TESSERA_ASSIGN_OR_RETURN(
+        main, buildPick(b, buildReshape(b, main, matrix), dim + 1,
+                        positions.take_front(period->count)));
+    shape[dim] = inside;
+    SmallVector<Value> parts{buildReshape(b, main, shape)};
+    if (inside < count) {
+      TESSERA_ASSIGN_OR_RETURN(
+          Value rest, buildPick(b, value, dim, positions.drop_front(inside)));
+      parts.push_back(rest);
+    }
+    return concatenate(b, dim, parts);
+  }
+  // In no order: read as if the positions were computed.
+  SmallVector<int32_t> numbers(positions.begin(), positions.end());
+  Value table = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(RankedTensorType::get(count, b.getI32Type()),
+                                ArrayRef<int32_t>(numbers)));
+  shape[dim] = count;
+  int64_t rank = shape.size();
+  SmallVector<Coordinate> coordinates;
+  for (int64_t i = 0; i < rank; ++i)
+    coordinates.push_back(i == dim ? Coordinate{0, 0} : Coordinate{-1, i});
+  return buildRead(
+      b, value, shape, table,
+      AffineMap::get(rank, 0, b.getAffineDimExpr(dim), b.getContext()),
+      coordinates);
 }
 
 /// The tensor with the given positions along `dim`.

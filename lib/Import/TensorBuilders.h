@@ -77,7 +77,7 @@ Result<mlir::Value> buildBroadcast(mlir::ImplicitLocOpBuilder &b,
                                    llvm::ArrayRef<int64_t> shape);
 
 /// The elements at the given positions along a dimension, of which there is at
-/// least one; an error if they are too scattered to be copied piece by piece.
+/// least one.
 Result<mlir::Value> buildPick(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                               unsigned dim, llvm::ArrayRef<int64_t> positions);
 

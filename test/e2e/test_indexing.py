@@ -93,6 +93,33 @@ class Positions(OperatorCase):
         self.check(m, rtol=0, atol=0)
 
 
+    def test_many_known_positions(self):
+        """Backwards, in a pattern, and in no order, along more than a thousand elements."""
+        m = Model(13)
+        x = floats(2, 1009)
+        x[0, 3], x[1, 1000] = np.inf, -0.0
+        v = m.input("x", x)
+
+        def integers_of(*values):
+            return m.constant(np.array(values, np.int64))
+        for step in (-1, -3):
+            m.node("Slice", [v, integers_of(-1), integers_of(-5000), integers_of(1), integers_of(step)],
+                   x[:, ::step])
+        picks = RNG.permutation(1009)[:400]
+        m.node("Gather", [v, m.constant(picks.astype(np.int64))], x[:, picks], axis=1)
+        bytes_ = integers(np.int8, 700, 3)
+        b = m.input("bytes", bytes_)
+        m.node("Slice", [b, integers_of(-1), integers_of(-5000), integers_of(0), integers_of(-1)],
+               bytes_[::-1])
+        # 2 positions for every 3 elements and 5 for every 2: scales that are no integers.
+        for scale in (2 / 3, 2.5):
+            count = int(1009 * scale)
+            at = np.minimum(np.floor(np.arange(count) / np.float32(scale)).astype(int), 1008)
+            m.node("Resize", [v, "", m.constant(np.array([1, scale], np.float32))], x[:, at],
+                   mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+        self.check(m, rtol=0, atol=0)
+
+
 class WideIntegers(OperatorCase):
     def test_arithmetic_is_exact_modulo_two_to_the_64(self):
         m = Model(17)
