@@ -160,7 +160,7 @@ class Graph:
         name, x = self.pick()
         axis = int(self.rng.integers(x.ndim))
         step = int(self.rng.choice([-2, -1, 1, 2]))
-        start, end = (x.shape[axis] - 1, -1000) if step < 0 else (0, 1000)
+        start, end = (x.shape[axis] - 1, -(1 << 40)) if step < 0 else (0, 1 << 40)
         picks = [slice(None)] * x.ndim
         picks[axis] = slice(start, None, step)
         self.node("Slice", [name, self.integers(start), self.integers(end), self.integers(axis),
