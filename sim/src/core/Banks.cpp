@@ -1,4 +1,4 @@
-//===- Banks.cpp - Who uses which scratchpad bank when ----------*- C++ -*-===//
+//===- Banks.cpp - Who uses which memory bank when --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,25 +16,27 @@ namespace tessera::sim {
 // One access
 //===----------------------------------------------------------------------===//
 
-BankAccess::BankAccess(const SpmConfig &spm)
-    : banks(std::max(1u, spm.banks)), width(std::max(1u, spm.bankWidth)),
-      maskWords((banks + 63) / 64) {
-  if (std::has_single_bit(width))
-    wordShift = uint32_t(std::countr_zero(width));
-  if (std::has_single_bit(banks))
-    banksMask = banks - 1;
+BankLayout::Memory::Memory(uint32_t first, uint32_t count, uint32_t width)
+    : first(first), count(std::max(1u, count)), width(std::max(1u, width)) {
+  if (std::has_single_bit(this->width))
+    shift = uint32_t(std::countr_zero(this->width));
+  if (std::has_single_bit(this->count))
+    mask = this->count - 1;
 }
 
-void BankAccess::clear() {
-  ranges.clear();
-  ascending = true;
-  levels = 0;
-}
+BankLayout::BankLayout(const Architecture &arch)
+    : spm(0, arch.spm.banks, arch.spm.bankWidth),
+      accRead(spm.count, arch.acc.banks, arch.matrix.cols * 4),
+      accWrite(accRead.first + accRead.count, arch.acc.banks,
+               arch.matrix.cols * 4) {}
+
+BankAccess::BankAccess(const BankLayout &layout)
+    : layout(layout), memory(&layout.spm), maskWords(layout.setWords()) {}
 
 void BankAccess::add(uint64_t low, uint64_t high) {
   if (low >= high)
     return;
-  Range range{wordOf(low), wordOf(high - 1)};
+  Range range{memory->wordOf(low), memory->wordOf(high - 1)};
   if (!ranges.empty()) {
     // Most come in order; a word that several runs share is read once.
     Range &back = ranges.back();
@@ -71,13 +73,13 @@ unsigned BankAccess::cycles() {
 /// needed in as many of the first cycles as it has words.
 void BankAccess::mark(const Range &range) {
   for (uint64_t word = range.first; word <= range.last;) {
-    uint32_t bank = bankOf(word);
-    uint32_t bit = bank % 64;
-    uint64_t count = std::min<uint64_t>(std::min(64 - bit, banks - bank),
-                                        range.last - word + 1);
+    uint32_t bank = memory->bankOf(word), place = memory->first + bank;
+    uint32_t bit = place % 64;
+    uint64_t count = std::min<uint64_t>(
+        std::min(64 - bit, memory->count - bank), range.last - word + 1);
     uint64_t bits = (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1)
                     << bit;
-    markIn(bank / 64, bits);
+    markIn(place / 64, bits);
     word += count;
   }
 }
@@ -153,7 +155,7 @@ static int64_t outerOffset(const isa::Descriptor &td, unsigned outer,
 }
 
 void AccessPattern::access(uint64_t i, BankAccess &result) const {
-  result.clear();
+  result.clear(td.space, written);
   const Runs &runs = innerRuns;
   uint64_t bits = bitWidth(td.format);
   uint64_t from = innerFirst + i * innerStep,
@@ -189,7 +191,14 @@ void AccessPattern::access(uint64_t i, BankAccess &result) const {
   }
 }
 
-bool AccessPattern::isSimple(const SpmConfig &spm) const {
+uint64_t AccessPattern::wholeAccesses() const {
+  if (outerFirst + outerCount > outerEnd)
+    return 0;
+  uint64_t left = outerEnd - outerFirst - outerCount;
+  return outerStep == 0 ? ~uint64_t(0) : left / outerStep + 1;
+}
+
+bool AccessPattern::isSimple(const BankLayout &layout) const {
   if (!inScratchpad())
     return true;
   const Runs &runs = innerRuns;
@@ -197,7 +206,8 @@ bool AccessPattern::isSimple(const SpmConfig &spm) const {
   bool oneRun = runs.count == 1 ||
                 (runs.runElements % innerCount == 0 &&
                  innerFirst % innerCount == 0 && innerStep % innerCount == 0);
-  uint64_t most = uint64_t(spm.banks - 1) * spm.bankWidth + 1;
+  const BankLayout::Memory &memory = layout.of(td.space, written);
+  uint64_t most = uint64_t(memory.count - 1) * memory.width + 1;
   return oneRun && outerCount == 1 &&
          innerCount * bitWidth(td.format) <= most * 8;
 }
@@ -208,17 +218,21 @@ bool AccessPattern::isSimple(const SpmConfig &spm) const {
 
 static constexpr Cycle noCycle = ~Cycle(0);
 
-Banks::Banks(const SpmConfig &spm) : spm(spm), mine(spm), theirs(spm) {}
+Banks::Banks(const Architecture &arch)
+    : layout(arch), mine(layout), theirs(layout) {}
 
 void Banks::passTo(Cycle now) {
   for (Track &t : tracks)
     while (!t.empty() && t.front().end() <= now)
       t.pop_front();
+  while (!single.empty() && single.front().at < now)
+    single.pop_front();
 }
 
 void Banks::clear() {
   for (Track &t : tracks)
     t.clear();
+  single.clear();
 }
 
 /// The first piece that ends after `at`.
@@ -228,10 +242,17 @@ template <typename Track> static auto firstAfter(const Track &track, Cycle at) {
       [at](const auto &piece) { return piece.end() <= at; });
 }
 
+/// The first single one at or after `at`.
+template <typename Singles> static auto singleFrom(Singles &singles, Cycle at) {
+  return std::partition_point(
+      singles.begin(), singles.end(),
+      [at](const auto &single) { return single.at < at; });
+}
+
 /// Whether two users do not disturb each other.
-static bool together(unsigned a, BankUser b) {
-  return a == unsigned(b) ||
-         (a >= unsigned(BankUser::Vector) && b >= BankUser::Vector);
+static bool together(unsigned a, std::optional<BankUser> b) {
+  return b && (a == unsigned(*b) ||
+               (a >= unsigned(BankUser::Vector) && *b >= BankUser::Vector));
 }
 
 Cycle Banks::othersBusy(BankUser user, Cycle from) const {
@@ -243,11 +264,12 @@ Cycle Banks::othersBusy(BankUser user, Cycle from) const {
     if (piece != tracks[u].end())
       busy = std::min(busy, std::max(from, piece->start));
   }
-  return busy;
+  auto cycle = singleFrom(single, from);
+  return cycle == single.end() ? busy : std::min(busy, cycle->at);
 }
 
-bool Banks::taken(BankUser user, Cycle at, const BankAccess &access,
-                  unsigned level) const {
+Cycle Banks::takenUntil(std::optional<BankUser> user, Cycle at,
+                        const BankAccess &access, unsigned level) const {
   for (unsigned u = 0; u < numBankUsers; ++u) {
     if (together(u, user))
       continue;
@@ -257,44 +279,60 @@ bool Banks::taken(BankUser user, Cycle at, const BankAccess &access,
         continue;
       if (!piece->banks.empty()) {
         if (access.overlaps(level, piece->banks))
-          return true;
+          return at + 1;
         continue;
       }
-      piece->pattern.access(piece->first + (at - piece->start) / piece->pace,
-                            theirs);
+      uint64_t number = (at - piece->start) / piece->pace;
+      piece->pattern.access(piece->first + number, theirs);
       theirs.cycles();
-      if (access.overlaps(level, theirs, piece->level))
-        return true;
+      if (!access.overlaps(level, theirs, piece->level))
+        continue;
+      // A stream that stays in its banks is passed at once.
+      uint64_t whole = piece->pattern.wholeAccesses();
+      if (piece->pace == 1 && piece->count - number > 1 &&
+          piece->first + number < whole &&
+          distinct(piece->pattern, piece->count) == 1)
+        return std::min(piece->end(), piece->start + (whole - piece->first));
+      return at + 1;
     }
   }
-  return false;
+  auto cycle = singleFrom(single, at);
+  bool needed = cycle != single.end() && cycle->at == at &&
+                access.overlaps(level, cycle->banks);
+  return needed ? at + 1 : at;
+}
+
+std::optional<uint64_t> Banks::distinct(const AccessPattern &pattern,
+                                        uint64_t count) const {
+  // Rows a fixed distance apart come back to the same banks.
+  constexpr uint64_t most = 8;
+  const isa::Descriptor &td = pattern.td;
+  unsigned dim = 0, dims = 0;
+  for (unsigned d = 0; d < pattern.outer; ++d)
+    if (td.extents[d] > 1)
+      dim = d, ++dims;
+  std::optional<uint64_t> few;
+  if (count <= most)
+    few = count;
+  if (pattern.innerStep != 0 || dims != 1)
+    return few;
+  const BankLayout::Memory &memory = layout.of(td.space, pattern.written);
+  uint64_t turn = uint64_t(memory.count) * memory.width * 8;
+  // Modulo 2⁶⁴, which a turn of a power of two divides.
+  uint64_t apart = uint64_t(td.strides[dim]) * pattern.outerStep *
+                   uint64_t(bitWidth(td.format));
+  if (turn & (turn - 1))
+    return few;
+  uint64_t distinct = std::min(count, turn / std::gcd(turn, apart % turn));
+  return distinct <= most ? std::optional(distinct) : few;
 }
 
 bool Banks::addBanks(const AccessPattern &pattern, uint64_t first,
                      uint64_t count, std::vector<uint64_t> &banks) const {
-  // Rows a fixed distance apart come back to the same banks.
-  constexpr uint64_t most = 8;
-  uint64_t distinct = count;
-  if (count > most) {
-    const isa::Descriptor &td = pattern.td;
-    unsigned dim = 0, dims = 0;
-    for (unsigned d = 0; d < pattern.outer; ++d)
-      if (td.extents[d] > 1)
-        dim = d, ++dims;
-    if (pattern.innerStep != 0 || dims != 1)
-      return false;
-    uint64_t turn =
-        uint64_t(std::max(1u, spm.banks)) * std::max(1u, spm.bankWidth) * 8;
-    // Modulo 2⁶⁴, which a turn of a power of two divides.
-    uint64_t apart = uint64_t(td.strides[dim]) * pattern.outerStep *
-                     uint64_t(bitWidth(td.format));
-    if (turn & (turn - 1))
-      return false;
-    distinct = turn / std::gcd(turn, apart % turn);
-    if (distinct > most)
-      return false;
-  }
-  for (uint64_t i = 0; i < distinct; ++i) {
+  std::optional<uint64_t> few = distinct(pattern, count);
+  if (!few)
+    return false;
+  for (uint64_t i = 0; i < *few; ++i) {
     pattern.access(first + i, theirs);
     theirs.cycles();
     theirs.addBanks(banks);
@@ -304,10 +342,10 @@ bool Banks::addBanks(const AccessPattern &pattern, uint64_t first,
 
 bool Banks::beside(BankUser user, const AccessPattern &pattern, uint64_t first,
                    uint64_t count, Cycle start, Cycle end) const {
-  mineOfAll.assign(mine.setWords(), 0);
+  mineOfAll.assign(layout.setWords(), 0);
   if (!addBanks(pattern, first, count, mineOfAll))
     return false;
-  theirsOfAll.assign(mine.setWords(), 0);
+  theirsOfAll.assign(layout.setWords(), 0);
   for (unsigned u = 0; u < numBankUsers; ++u) {
     if (together(u, user))
       continue;
@@ -320,6 +358,10 @@ bool Banks::beside(BankUser user, const AccessPattern &pattern, uint64_t first,
         return false;
     }
   }
+  for (auto cycle = singleFrom(single, start);
+       cycle != single.end() && cycle->at < end; ++cycle)
+    for (size_t i = 0; i < cycle->banks.size(); ++i)
+      theirsOfAll[i] |= cycle->banks[i];
   for (size_t i = 0; i < mineOfAll.size(); ++i)
     if (mineOfAll[i] & theirsOfAll[i])
       return false;
@@ -343,7 +385,7 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
       run.first = first, run.start = at;
     run.count += accesses;
   };
-  bool simple = pattern.isSimple(spm), mayPass = simple;
+  bool simple = pattern.isSimple(layout), mayPass = simple;
   Cycle at = start;
   for (uint64_t i = 0; i < count;) {
     if (simple) {
@@ -372,8 +414,9 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
     unsigned cycles = mine.cycles();
     Cycle next = at, first = at;
     for (unsigned level = 0; level < cycles; ++level, ++next) {
-      while (taken(user, next, mine, level))
-        ++next;
+      for (Cycle until = next;
+           (until = takenUntil(user, next, mine, level)) != next;)
+        next = until;
       if (level == 0)
         first = next;
       if (cycles == 1) {
@@ -388,6 +431,29 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
   }
   flush();
   return at;
+}
+
+AccessCycles Banks::place(const BankAccess &access, Cycle start) {
+  Cycle at = start, first = start;
+  for (unsigned level = 0;; ++level, ++at) {
+    std::vector<uint64_t> banks = access.banksOf(level);
+    if (banks.empty())
+      return {first, at};
+    for (Cycle until = at;
+         (until = takenUntil(std::nullopt, at, access, level)) != at;)
+      at = until;
+    if (level == 0)
+      first = at;
+    // Most are the latest known.
+    auto next = single.end();
+    while (next != single.begin() && std::prev(next)->at >= at)
+      --next;
+    if (next == single.end() || next->at != at)
+      single.insert(next, {at, std::move(banks)});
+    else
+      for (size_t i = 0; i < banks.size(); ++i)
+        next->banks[i] |= banks[i];
+  }
 }
 
 AccessPattern LaneAccesses::operand(const isa::Descriptor &td, uint64_t lanes) {
@@ -406,7 +472,7 @@ Cycle Banks::place(const LaneAccesses &lanes, Cycle start) {
   bool simple = !lanes.gathered;
   for (const auto *side : {&lanes.reads, &lanes.writes})
     for (const AccessPattern &pattern : *side)
-      simple &= pattern.isSimple(spm);
+      simple &= pattern.isSimple(layout);
   Cycle ports = std::max(portCycles(lanes.reads.size(), lanes.readPorts),
                          portCycles(lanes.writes.size(), lanes.writePorts));
   Cycle pace = std::max(lanes.work, ports), at = start;
@@ -488,7 +554,7 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
   size_t used = 0;
   auto add = [&](unsigned side, const AccessPattern *p) {
     if (used == operands.size())
-      operands.emplace_back(spm);
+      operands.emplace_back(layout);
     BankAccess &access = operands[used];
     access.clear();
     if (!p)

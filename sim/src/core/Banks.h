@@ -1,16 +1,17 @@
-//===- Banks.h - Who uses which scratchpad bank when ------------*- C++ -*-===//
+//===- Banks.h - Who uses which memory bank when ----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The rule is in docs/timing.md, Scratchpad banks: the instruction that started
-// first goes first. So the accesses of an instruction go around those that are
-// known already, and their cycles are fixed when it starts; nothing that comes
-// later moves them. What is known is kept as regular pieces (an access every so
-// many cycles) and looked at access by access only where another engine's
-// pieces are at the same time.
+// The rule is in docs/timing.md, Memory banks: what is known first goes first.
+// The accesses of a matrix or vector instruction are known when it starts, a
+// burst's when it asks for the banks. They go around those that are known
+// already, and their cycles are fixed then; nothing that comes later moves
+// them. What is known is kept as regular pieces (an access every so many
+// cycles), or as the banks of a cycle for bursts, and looked at access by
+// access only where another engine's are at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +31,50 @@
 
 namespace tessera::sim {
 
+/// The banks of a core's memories, numbered in one row.
+class BankLayout {
+public:
+  explicit BankLayout(const Architecture &arch);
+
+  /// Of one memory.
+  struct Memory {
+    uint32_t first, count;
+    uint32_t width; ///< Bytes of a word.
+    /// Of powers of two, which most are: divisions are slow.
+    std::optional<uint32_t> shift, mask;
+    Memory(uint32_t first, uint32_t count, uint32_t width);
+    uint64_t wordOf(uint64_t byte) const {
+      return shift ? byte >> *shift : byte / width;
+    }
+    uint32_t bankOf(uint64_t word) const {
+      return uint32_t(mask ? word & *mask : word % count);
+    }
+  };
+  const Memory spm;
+  /// A bank of the accumulators does one read and one write a cycle: two banks.
+  const Memory accRead, accWrite;
+  const Memory &of(isa::Space space, bool written) const {
+    return space != isa::Space::Acc ? spm : written ? accWrite : accRead;
+  }
+  /// 64-bit words of a set of banks.
+  size_t setWords() const {
+    return (accWrite.first + accWrite.count + 63) / 64;
+  }
+};
+
 /// The words of one access, by bank: in its n-th cycle an access needs the
 /// banks in which it has more than n words.
 class BankAccess {
 public:
-  explicit BankAccess(const SpmConfig &spm);
+  explicit BankAccess(const BankLayout &layout);
 
-  void clear();
+  /// To begin a new one, in one memory.
+  void clear(isa::Space space = isa::Space::Spm, bool written = false) {
+    memory = &layout.of(space, written);
+    ranges.clear();
+    ascending = true;
+    levels = 0;
+  }
   /// Adds bytes [low, high).
   void add(uint64_t low, uint64_t high);
   /// To be called after the last add(): the cycles that the access takes.
@@ -46,7 +84,6 @@ public:
   /// The same as a set of bits; empty if it needs none.
   std::vector<uint64_t> banksOf(unsigned n) const;
   bool overlaps(unsigned n, const std::vector<uint64_t> &banksOfOther) const;
-  size_t setWords() const { return maskWords; }
   /// Adds all banks that it needs to a set.
   void addBanks(std::vector<uint64_t> &banksOfMany) const {
     for (size_t i = 0; i < levels * maskWords; ++i)
@@ -60,16 +97,8 @@ private:
   void mark(const Range &range);
   void markIn(size_t maskWord, uint64_t bits);
 
-  uint64_t wordOf(uint64_t byte) const {
-    return wordShift ? byte >> *wordShift : byte / width;
-  }
-  uint32_t bankOf(uint64_t word) const {
-    return uint32_t(banksMask ? word & *banksMask : word % banks);
-  }
-
-  const uint32_t banks, width;
-  /// Of powers of two, which most are: divisions are slow.
-  std::optional<uint32_t> wordShift, banksMask;
+  const BankLayout &layout;
+  const BankLayout::Memory *memory;
   const size_t maskWords;
   std::vector<Range> ranges;
   bool ascending = true;       ///< The ranges, and they do not touch.
@@ -84,6 +113,7 @@ private:
 /// the ends is left out.
 struct AccessPattern {
   isa::Descriptor td;
+  bool written = false; ///< Else read.
   uint8_t outer = 0;
   uint64_t outerFirst = 0, outerStep = 0, outerCount = 1, outerEnd = 1;
   uint64_t innerFirst = 0, innerStep = 0, innerCount = 1, innerEnd = 1;
@@ -92,12 +122,15 @@ struct AccessPattern {
   /// Sets outerEnd, innerEnd and innerRuns to the tensor's, from td and outer.
   void setEnds();
   void access(uint64_t i, BankAccess &result) const;
+  /// How many of the accesses leave nothing out of the outer dimensions; those
+  /// before the others.
+  uint64_t wholeAccesses() const;
   /// True if every access is one run of bytes that takes one cycle.
-  bool isSimple(const SpmConfig &spm) const;
+  bool isSimple(const BankLayout &layout) const;
   bool inScratchpad() const { return td.space == isa::Space::Spm; }
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, td, outer, outerFirst, outerStep, outerCount, outerEnd,
+    fields(ar, td, written, outer, outerFirst, outerStep, outerCount, outerEnd,
            innerFirst, innerStep, innerCount, innerEnd);
     if constexpr (A::loading) {
       if (outer > isa::maxRank || td.rank > isa::maxRank || outer > td.rank)
@@ -111,10 +144,11 @@ private:
   void setRuns();
 };
 
-/// Who makes accesses. Those of one instruction of the vector engine do not
-/// disturb each other; a transpose drains a tile while it fills the next one.
-enum class BankUser : uint8_t { MatrixA, MatrixB, Vector, VectorDrain };
-inline constexpr unsigned numBankUsers = 4;
+/// Who makes regular accesses. Those of one instruction of the vector engine do
+/// not disturb each other; a transpose drains a tile while it fills the next
+/// one.
+enum class BankUser : uint8_t { Fill, MatrixA, MatrixB, Vector, VectorDrain };
+inline constexpr unsigned numBankUsers = 5;
 
 /// What a vector instruction that walks its operands side by side makes: access
 /// i of each operand is that of the i-th group of lanes. Operands that are not
@@ -142,9 +176,16 @@ struct TileAccesses {
   unsigned readPorts = 1, writePorts = 1;
 };
 
+/// The cycles of one access: its first, and the one after its last.
+struct AccessCycles {
+  Cycle first = 0, end = 0;
+};
+
 class Banks {
 public:
-  explicit Banks(const SpmConfig &spm);
+  explicit Banks(const Architecture &arch);
+
+  const BankLayout layout;
 
   /// Forgets what lies before `now`.
   void passTo(Cycle now);
@@ -159,18 +200,25 @@ public:
   Cycle place(const LaneAccesses &lanes, Cycle start);
   /// Fills and drains all tiles; returns the end of the last drain.
   Cycle place(const TileAccesses &tiles, Cycle start);
+  /// Makes an access of its own, in the first cycles from `start` on in which
+  /// nobody needs its banks.
+  AccessCycles place(const BankAccess &access, Cycle start);
   /// The first cycle from `from` on in which another engine than that of
   /// `user`, or the matrix engine's other stream, has something; `never` if
   /// there is none.
   Cycle othersBusy(BankUser user, Cycle from) const;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, tracks);
-    if constexpr (A::loading)
+    fields(ar, tracks, single);
+    if constexpr (A::loading) {
       for (const Track &track : tracks)
         for (const Piece &piece : track)
-          if (!piece.banks.empty() && piece.banks.size() != mine.setWords())
+          if (!piece.banks.empty() && piece.banks.size() != layout.setWords())
             ar.fail();
+      for (const CycleBanks &cycle : single)
+        if (cycle.banks.size() != layout.setWords())
+          ar.fail();
+    }
   }
 
 private:
@@ -193,8 +241,26 @@ private:
   /// In the order of their starts, and of their ends.
   using Track = std::deque<Piece>;
 
+  /// What accesses of their own need in a cycle.
+  struct CycleBanks {
+    Cycle at = 0;
+    std::vector<uint64_t> banks;
+    template <typename A> void serialize(A &ar) { fields(ar, at, banks); }
+  };
+
   bool taken(BankUser user, Cycle at, const BankAccess &access,
-             unsigned level) const;
+             unsigned level) const {
+    return takenUntil(user, at, access, level) != at;
+  }
+  /// `at` if nobody but `user` needs any of these banks in it, else a later
+  /// cycle before which one of them is needed all the time. No user: an access
+  /// of its own.
+  Cycle takenUntil(std::optional<BankUser> user, Cycle at,
+                   const BankAccess &access, unsigned level) const;
+  /// How many of so many accesses need different banks, if these are few; they
+  /// are the first ones, and the rest repeats them.
+  std::optional<uint64_t> distinct(const AccessPattern &pattern,
+                                   uint64_t count) const;
   /// Adds the banks of so many accesses of a pattern; false if that would mean
   /// to look at many of them.
   bool addBanks(const AccessPattern &pattern, uint64_t first, uint64_t count,
@@ -216,8 +282,8 @@ private:
   void placeGroups(const LaneAccesses &lanes, uint64_t first, uint64_t count,
                    Cycle start, Cycle pace);
 
-  const SpmConfig &spm;
   std::array<Track, numBankUsers> tracks;
+  std::deque<CycleBanks> single;                        ///< In order.
   BankAccess mine;                                      ///< Scratch space.
   mutable BankAccess theirs;                            ///< Scratch space.
   mutable std::vector<uint64_t> mineOfAll, theirsOfAll; ///< Scratch space.

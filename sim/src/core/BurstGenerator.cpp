@@ -66,9 +66,12 @@ Burst BurstGenerator::next() {
     burst.slots =
         uint32_t(ceilDiv(uint64_t(burst.bytes) * bitWidth(walk.near.format),
                          bits * walk.burstBytes));
-  if (walk.memoryOrder)
-    burst.slots = std::max(burst.slots, bankCycles(position * 8 / bits,
-                                                   burst.bytes * 8ull / bits));
+  burst.row = row;
+  uint64_t before = position == 0 ? 0 : (position * 8 - lead) / bits;
+  burst.first = run * runs.runElements + before;
+  burst.count =
+      std::min(((position + burst.bytes) * 8 - lead) / bits, runs.runElements) -
+      before;
 
   position += burst.bytes;
   if (position >= runBytes) {
@@ -82,29 +85,12 @@ Burst BurstGenerator::next() {
   return burst;
 }
 
-uint32_t BurstGenerator::bankCycles(uint64_t first, uint64_t count) const {
-  // The elements' places in the near tensor, by their row-major number in the
-  // order of the walk.
-  std::vector<uint64_t> words;
-  words.reserve(count);
-  const isa::Descriptor &near = walk.near;
-  uint64_t bytes = std::max(1u, bitWidth(near.format) / 8);
-  for (uint64_t i = 0; i < count; ++i) {
-    uint64_t number = run * runs.runElements + first + i;
-    uint64_t address = near.base;
-    for (unsigned d = near.rank; d-- > 0;) {
-      address += number % near.extents[d] * uint64_t(near.strides[d]) * bytes;
-      number /= near.extents[d];
-    }
-    words.push_back(address / walk.banks.wordBytes);
-  }
-  std::sort(words.begin(), words.end());
-  words.erase(std::unique(words.begin(), words.end()), words.end());
-  std::vector<uint32_t> perBank(walk.banks.banks);
-  uint32_t most = 1;
-  for (uint64_t word : words)
-    most = std::max(most, ++perBank[word % walk.banks.banks]);
-  return most;
+AccessPattern BurstGenerator::near() const {
+  AccessPattern pattern;
+  pattern.td = walk.near;
+  pattern.outer = walk.rows.empty() ? 0 : 1;
+  pattern.setEnds();
+  return pattern;
 }
 
 } // namespace tessera::sim

@@ -7,15 +7,15 @@
 //
 // The address generator of a DMA engine: walks the far side of a transfer
 // (global memory mostly) in runs of adjacent elements and cuts these at
-// multiples of the burst, row by row for a gather or scatter. It also says what
-// a burst costs at the near side, the core's own memory.
+// multiples of the burst, row by row for a gather or scatter. It also says
+// which elements of the near side, the core's own memory, a burst moves.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_SIM_CORE_BURSTGENERATOR_H
 #define TESSERA_SIM_CORE_BURSTGENERATOR_H
 
-#include "core/Tensor.h"
+#include "core/Banks.h"
 #include <limits>
 
 namespace tessera::sim {
@@ -23,38 +23,31 @@ namespace tessera::sim {
 /// A row that a gather or scatter leaves out.
 inline constexpr int64_t noRow = std::numeric_limits<int64_t>::min();
 
-/// Banks and words of a local memory.
-struct BankShape {
-  uint32_t banks = 1, wordBytes = 1;
-  template <typename A> void serialize(A &ar) {
-    fields(ar, banks, wordBytes);
-    if constexpr (A::loading)
-      if (banks == 0 || wordBytes == 0) {
-        ar.fail();
-        banks = wordBytes = 1;
-      }
-  }
-};
-
 struct Burst {
   uint64_t address = 0; ///< Of its first byte.
   uint32_t bytes = 0;
-  uint32_t slots = 1; ///< Of the engine that it takes.
+  uint32_t slots = 1; ///< Of the engine that it takes for its bytes.
+  /// The elements that it moves: `count` from `first` on of a row, in the order
+  /// of the walk.
+  uint64_t first = 0, row = 0, count = 0;
+  template <typename A> void serialize(A &ar) {
+    fields(ar, address, bytes, slots, first, row, count);
+  }
 };
 
-/// What a generator walks over. Both descriptors have the same extents.
+/// What a generator walks over. Both descriptors have the same extents, unless
+/// there are rows.
 struct BurstWalk {
   isa::Descriptor far, near;
   /// In the order in which the far side lies in memory, not in row-major order.
   bool memoryOrder = false;
-  BankShape banks; ///< Of the near side, for memoryOrder.
   /// If there are any: offsets of far rows, in bytes, or noRow. `far` is then
-  /// one row, and `near` counts only by its format.
+  /// one row, and `near` has a row for each of these.
   std::vector<int64_t> rows;
   uint32_t burstBytes = 1;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, far, near, memoryOrder, banks, rows, burstBytes);
+    fields(ar, far, near, memoryOrder, rows, burstBytes);
     if constexpr (A::loading) {
       burstBytes = std::max(1u, burstBytes);
       for (unsigned d = 0; d < isa::maxRank; ++d)
@@ -75,8 +68,11 @@ public:
   bool done() const { return row >= numRows(); }
   /// The next burst; not if done.
   Burst next();
-  /// First byte of the far tensor, or of its current row.
-  uint64_t base() const { return walk.far.base; }
+  /// The far tensor, or one row of it.
+  const isa::Descriptor &far() const { return walk.far; }
+  /// The near side's accesses: outer index is the row, inner ones are elements
+  /// in the order of the walk.
+  AccessPattern near() const;
 
   template <typename A> void serialize(A &ar) {
     fields(ar, walk, started, row, run, position);
@@ -91,9 +87,6 @@ private:
     return walk.rows.empty() ? started : walk.rows.size();
   }
   void skipAbsentRows();
-  /// Words of the near side in its most used bank, of `count` elements of the
-  /// current run from `first`.
-  uint32_t bankCycles(uint64_t first, uint64_t count) const;
 
   BurstWalk walk;
   Runs runs;

@@ -24,7 +24,8 @@ StallCause waitFor(Engine engine) {
 Unit::Unit(Core &core, Engine kind)
     : core(core), kind(kind), self(core.services.events.add(*this)) {}
 
-void Unit::post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload) {
+void Unit::post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload,
+                uint32_t detail) {
   Event event;
   event.time = core.services.clock.at(cycle);
   event.phase = phase;
@@ -32,6 +33,7 @@ void Unit::post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload) {
   event.code = code;
   event.epoch = core.epoch;
   event.payload = payload;
+  event.detail = detail;
   core.services.events.post(event);
 }
 
@@ -134,7 +136,7 @@ void QueueEngine::resetQueue() {
 
 Core::Core(Services &services, uint32_t index, CoreListener &listener)
     : services(services), index(index), spm(services.arch.spm.bytes),
-      acc(services.arch.acc.bytes), banks(services.arch.spm),
+      acc(services.arch.acc.bytes), banks(services.arch),
       semaphores(std::min(services.arch.semaphores, isa::maxSemaphores)),
       listener(listener) {
   loader = std::make_unique<CodeLoader>(*this);

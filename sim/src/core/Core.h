@@ -173,10 +173,12 @@ public:
     NetworkAdvanced,
     BroadcastArrived,
     BurstArrived,
+    BurstWritten,
     Deliver
   };
 
-  void post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload = 0);
+  void post(Cycle cycle, Phase phase, uint8_t code, uint64_t payload = 0,
+            uint32_t detail = 0);
   /// What makes an event for this life of the unit.
   Reply reply(uint8_t code, uint64_t payload = 0) const;
   ComponentId id() const { return self; }
@@ -335,7 +337,7 @@ public:
   uint32_t epoch = 1; ///< Of the current life; see Event::epoch.
   CoreTask task;
   ZeroedBytes spm, acc;
-  Banks banks; ///< Of the scratchpad.
+  Banks banks;
   std::vector<Semaphore> semaphores;
   CoreStatistics counters;          ///< Without the engine table.
   uint64_t taskSpmPeak = 0;         ///< As counters.spmPeakBytes, of this task.

@@ -17,7 +17,8 @@ DmaEngine::DmaEngine(Core &core, Engine kind)
     : QueueEngine(core, kind), storing(kind == Engine::Store),
       burstsPerCycle(std::max(1u, storing ? core.services.arch.dma.storeBursts
                                           : core.services.arch.dma.loadBursts)),
-      client(core.services.mmu.addClient()) {}
+      client(core.services.mmu.addClient()), words(core.banks.layout),
+      farWords(core.banks.layout) {}
 
 void DmaEngine::reset() {
   resetQueue();
@@ -25,7 +26,10 @@ void DmaEngine::reset() {
   transfers.clear();
   issuing = translating = blocked = withinCore = false;
   bursts.stop();
-  inFlight = 0;
+  next.reset();
+  places.clear();
+  freePlaces.clear();
+  inFlight = held = 0;
   slotCycle = finishAt = never;
 }
 
@@ -36,7 +40,7 @@ StallCause DmaEngine::idleCause() const {
       (inFlight > 0 && !transfers.empty() && transfers.front().target))
     return StallCause::BackPressure;
   if (inFlight > 0)
-    return StallCause::Dram;
+    return held == inFlight ? StallCause::BankConflict : StallCause::Dram;
   if (!transfers.empty())
     return StallCause::FillDrain;
   if (waiting)
@@ -60,10 +64,10 @@ bool DmaEngine::headDepends() const {
 void DmaEngine::step(Cycle now) {
   while (core.running()) {
     if (issuing) {
-      if (slotCycle == never || slotCycle < now)
+      if (next ? sendAt > now : slotCycle != never && slotCycle > now)
+        return wake(next ? sendAt : slotCycle);
+      if (!next && (slotCycle == never || slotCycle < now))
         slotCycle = now, slots = burstsPerCycle;
-      if (slotCycle > now)
-        return wake(slotCycle);
       if (!issueBurst(now))
         break;
       continue;
@@ -111,31 +115,26 @@ bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
       core.fault(fault.cause, entry.pc, fault.address);
       return false;
     }
-    uint64_t burstBytes = core.services.arch.dma.burstBytes;
+    core.banks.passTo(now);
     if (entry.opcode == Opcode::FILL) {
-      uint64_t elements = transfer.destination.numElements();
-      occupy(
-          now +
-          ceilDiv(ceilDiv(elements * bitWidth(transfer.destination.format), 8),
-                  burstBytes));
+      Cycle cycles = 0, end = fill(transfer.destination, now, cycles);
+      occupy(now + cycles);
+      account.charge(StallCause::BankConflict, end);
+      nextStart = transfer.ready = end;
     } else {
       if (slotCycle == never || slotCycle < now)
         slotCycle = now, slots = burstsPerCycle;
-      // Padding and indices go ahead of the bursts.
-      uint64_t ahead = ceilDiv(plan.paddingBytes, burstBytes) +
-                       ceilDiv(plan.indexBytes, burstBytes);
-      if (ahead > 0) {
-        takeSlots(ahead);
-        account.wait(StallCause::QueueEmpty, now);
-        account.charge(StallCause::Busy, afterSlots());
-      }
+      bool ahead = plan.indices || transfer.padding;
+      if (ahead)
+        moveAhead(plan, transfer, now);
       if (plan.hasBursts) {
         issuing = true;
         withinCore = plan.withinCore;
         bursts.start(std::move(plan.bursts));
+        transfer.near = bursts.near();
       } else {
-        occupy(std::max(now + 1, afterSlots()));
-        nextStart = ahead > 0 ? slotCycle : now + 1;
+        occupy(std::max({now + 1, afterSlots(), transfer.written}));
+        nextStart = ahead ? slotCycle : now + 1;
       }
     }
   }
@@ -147,6 +146,10 @@ bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
 bool DmaEngine::issueBurst(Cycle now) {
   if (translating || blocked || inFlight >= core.services.arch.dma.outstanding)
     return false;
+  if (!next)
+    readBurst(now);
+  if (sendAt > now)
+    return true;
   uint32_t node = core.services.noc.coreNode(core.index);
   if (!withinCore && !core.services.memorySystem.accepts(node)) {
     blocked = true;
@@ -154,21 +157,28 @@ bool DmaEngine::issueBurst(Cycle now) {
                                    reply(NetworkAdvanced));
     return false;
   }
-  Burst burst = bursts.next();
+  Burst burst = *next;
+  next.reset();
   Transfer &transfer = transfers.back();
   ++transfer.outstanding;
   ++transfer.numBursts;
   ++inFlight;
-  takeSlots(burst.slots);
-  transfer.writeCycles = std::max(transfer.writeCycles,
-                                  Cycle(ceilDiv(burst.slots, burstsPerCycle)));
+  if (!storing && !withinCore) {
+    takeSlots(burst.slots);
+  } else if (afterSlots() <= now) { // it had to wait after it was read
+    if (slotCycle < now)
+      slotCycle = now, slots = burstsPerCycle;
+    takeSlots(1);
+  }
 
   uint64_t id = firstId + transfers.size() - 1;
-  if (withinCore) {
-    post(now + 1, Phase::Complete, BurstDone, id);
+  if (withinCore) { // behind what comes from outside
+    post(now + 1, Phase::Signal, BurstDone, keep(burst, id, 1));
   } else if (transfer.target) {
-    sendBurst(burst, id);
+    burst.row = *transfer.target;
+    sendBurst(burst, keep(burst, id, 1));
   } else {
+    auto copies = uint32_t(std::max<size_t>(1, transfer.deliveries.size()));
     VirtualRequest request;
     request.root = core.task.root;
     request.address = burst.address;
@@ -177,7 +187,7 @@ bool DmaEngine::issueBurst(Cycle now) {
     request.client = client;
     request.node = node;
     request.account = core.index;
-    request.reply = {self, BurstDone, core.epoch, id};
+    request.reply = {self, BurstDone, core.epoch, keep(burst, id, copies)};
     request.translatedCode = Translated;
     request.cores = transfer.multicast.cores;
     translating = !core.services.mmu.request(request);
@@ -189,13 +199,13 @@ bool DmaEngine::issueBurst(Cycle now) {
   return true;
 }
 
-void DmaEngine::sendBurst(const Burst &burst, uint64_t id) {
+void DmaEngine::sendBurst(const Burst &burst, uint64_t payload) {
   const Core *to = core.peer(*transfers.back().target);
   if (!to) // the dispatch is being torn down
     return;
   Noc &noc = core.services.noc;
   noc.send(noc.coreNode(core.index), noc.coreNode(to->index),
-           Noc::Class::Request, burst.bytes, reply(BurstArrived, id));
+           Noc::Class::Request, burst.bytes, reply(BurstArrived, payload));
 }
 
 void DmaEngine::lastBurstIssued(Cycle now) {
@@ -246,23 +256,6 @@ void DmaEngine::finishReady(Cycle now) {
   core.checkDone();
 }
 
-uint32_t DmaEngine::arrivedAt(Transfer &t, uint32_t node, Cycle now) {
-  // A burst is in flight until the slowest core has it.
-  auto slowest = [&] {
-    uint32_t least = ~uint32_t(0);
-    for (const Delivery &d : t.deliveries)
-      least = std::min(least, d.arrived);
-    return least;
-  };
-  uint32_t before = slowest();
-  for (Delivery &d : t.deliveries)
-    if (d.node == node && ++d.arrived == t.numBursts && t.issued) {
-      d.ready = now + t.writeCycles;
-      post(d.ready, Phase::Complete, Deliver);
-    }
-  return slowest() - before;
-}
-
 /// In order of the queue, like completions: only the oldest transfer's.
 void DmaEngine::deliverReady(Cycle now) {
   if (transfers.empty() || transfers.front().deliveries.empty())
@@ -306,39 +299,52 @@ void DmaEngine::handle(const Event &event) {
   case NetworkAdvanced:
     blocked = false;
     return wake(now);
-  case BurstArrived: // at another core, which answers
-    return core.services.noc.send(
-        event.detail, core.services.noc.coreNode(core.index),
-        Noc::Class::Response, 0, reply(BurstDone, event.payload));
+  case BurstArrived:
+    return burstCameTo(event.payload, now);
+  case BurstWritten:
+    if (storing) // at another core
+      return answer(event.payload);
+    if (Transfer *t = transferOf(event.payload); t && !t->deliveries.empty())
+      return multicastWritten(event.payload, event.detail, now);
+    --held;
+    return burstOver(event.payload, now);
   case Deliver:
     return deliverReady(now);
   default:
-    break;
+    return burstCame(event, now);
   }
-  // A burst is over.
+}
+
+void DmaEngine::burstCame(const Event &event, Cycle now) {
+  Transfer *t = transferOf(event.payload);
   if (event.fault)
-    return core.fault(FaultCause(event.fault),
-                      event.payload >= firstId &&
-                              event.payload - firstId < transfers.size()
-                          ? transfers[event.payload - firstId].pc
-                          : 0,
-                      bursts.base());
+    return core.fault(FaultCause(event.fault), t ? t->pc : 0,
+                      bursts.far().base);
+  if (storing || !t)
+    return burstOver(event.payload, now);
+  if (!t->deliveries.empty())
+    return multicastCame(event, now);
+  Cycle end = 0, last = writeBurst(core, *t, placeOf(event.payload), now, end);
+  t->written = std::max(t->written, end);
+  if (last <= now)
+    return burstOver(event.payload, now);
+  ++held;
+  post(last, Phase::Complete, BurstWritten, event.payload);
+  if (inFlight == held)
+    account.waitOn(idleCause(), now);
+}
+
+void DmaEngine::burstOver(uint64_t payload, Cycle now) {
   bool wasFull = inFlight >= core.services.arch.dma.outstanding;
-  bool isKnown =
-      event.payload >= firstId && event.payload - firstId < transfers.size();
-  if (isKnown && !transfers[event.payload - firstId].deliveries.empty()) {
-    inFlight -=
-        arrivedAt(transfers[event.payload - firstId], event.detail, now);
-  } else {
-    --inFlight;
-  }
-  if (isKnown && transfers[event.payload - firstId].deliveries.empty()) {
-    Transfer &t = transfers[event.payload - firstId];
-    if (--t.outstanding == 0 && t.issued && t.ready == never)
-      // A load's last burst takes a cycle to be written into the scratchpad, or
-      // as many as a burst of it has words in one bank.
-      t.ready = storing ? now : now + t.writeCycles;
-  }
+  --inFlight;
+  release(payload);
+  if (Transfer *t = transferOf(payload))
+    if (--t->outstanding == 0 && t->issued && t->ready == never)
+      t->ready = storing ? now : t->written;
+  goOn(wasFull, now);
+}
+
+void DmaEngine::goOn(bool wasFull, Cycle now) {
   if (!transfers.empty() && transfers.front().ready <= now)
     finishReady(now);
   else
@@ -347,6 +353,8 @@ void DmaEngine::handle(const Event &event) {
     return;
   if (wasFull && issuing)
     wake(now);
+  if (held > 0 && held == inFlight)
+    account.waitOn(idleCause(), now);
   if (inFlight == 0 && !issuing) {
     account.waitOn(idleCause(), now);
     if (storing && idle()) {

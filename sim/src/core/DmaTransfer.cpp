@@ -32,10 +32,6 @@ Descriptor denseForm(Descriptor td) {
   return td;
 }
 
-uint64_t packedBytes(const Descriptor &td, uint64_t elements) {
-  return (elements * bitWidth(td.format) + 7) / 8;
-}
-
 class TransferBuilder {
 public:
   TransferBuilder(Core &core, Engine kind, const QueueEntry &entry,
@@ -155,20 +151,17 @@ private:
     gatherLocal(core.local(td.space), td, dense.data());
     core.countRead(td);
   }
-  BankShape banks(const Descriptor &td) const {
-    const Architecture &arch = core.services.arch;
-    if (td.space == Space::Acc)
-      return {std::max(1u, arch.acc.banks), std::max(1u, arch.matrix.cols * 4)};
-    return {std::max(1u, arch.spm.banks), std::max(1u, arch.spm.bankWidth)};
-  }
   void walk(const Descriptor &far, const Descriptor &near) {
     plan.hasBursts = true;
     plan.withinCore = far.space != Space::Global && !transfer.target;
     plan.bursts.far = far;
     plan.bursts.near = near;
     plan.bursts.memoryOrder = entry.transpose;
-    plan.bursts.banks = banks(near);
     plan.bursts.burstBytes = std::max(1u, core.services.arch.dma.burstBytes);
+  }
+  void pad(uint64_t elements) {
+    if (elements != 0)
+      transfer.padding = Padding{destination, entry.window, {}};
   }
   void tell(const Descriptor &td, bool written) {
     Checker *checker = core.services.checker;
@@ -251,7 +244,7 @@ TransferFault TransferBuilder::fetch() {
     tell(*inside, false);
     elements -= inside->numElements();
   }
-  plan.paddingBytes = packedBytes(destination, elements);
+  pad(elements);
   if (moves) {
     convert(values);
     if (elements == 0) {
@@ -334,7 +327,7 @@ TransferFault TransferBuilder::rowsOf(const Descriptor &table,
   int64_t bits = bitWidth(table.format);
   if (bits == 4 && table.strides[0] % 2 != 0)
     return {FaultCause::Misaligned, table.base};
-  plan.indexBytes = 4 * index.numElements();
+  plan.indices = index;
 
   std::vector<int32_t> indices(index.numElements());
   if (moves) {
@@ -425,9 +418,11 @@ TransferFault TransferBuilder::gather() {
         std::copy(pad.begin(), pad.end(),
                   transfer.data.begin() + long(i * pad.size()));
   }
-  plan.paddingBytes = packedBytes(destination, absent * row.numElements());
+  pad(absent * row.numElements());
+  for (size_t i = 0; absent != 0 && i < rows.size(); ++i)
+    transfer.padding->absentRows.push_back(rows[i] == noRow);
   if (absent < rows.size()) {
-    walk(row, rowOf(destination));
+    walk(row, destination);
     plan.bursts.rows = std::move(rows);
   }
   tell(destination, true);
@@ -465,7 +460,7 @@ TransferFault TransferBuilder::scatter() {
     }
   transfer.destination = row;
   if (transfer.writes) {
-    walk(row, rowOf(source));
+    walk(row, source);
     plan.bursts.rows = transfer.rows;
   }
   return {};

@@ -16,6 +16,7 @@
 
 #include "core/BurstGenerator.h"
 #include "core/Core.h"
+#include "core/Padding.h"
 
 namespace tessera::sim {
 
@@ -23,11 +24,13 @@ namespace tessera::sim {
 struct Delivery {
   uint32_t core = 0;    ///< Its index in the dispatch.
   uint32_t node = 0;    ///< Its endpoint of the network.
-  uint32_t arrived = 0; ///< Bursts.
+  uint32_t written = 0; ///< Bursts.
+  Cycle end = 0;        ///< All that has come is written.
+  bool padded = false;
   Cycle ready = never;
   bool done = false;
   template <typename A> void serialize(A &ar) {
-    fields(ar, core, node, arrived, ready, done);
+    fields(ar, core, node, written, end, padded, ready, done);
   }
 };
 
@@ -52,12 +55,14 @@ struct Transfer {
   uint32_t numBursts = 0; ///< Issued.
   uint32_t outstanding = 0;
   bool issued = false, posted = false;
-  Cycle writeCycles = 1; ///< From a load's last burst to its completion.
+  AccessPattern near;             ///< What its bursts need on the near side.
+  std::optional<Padding> padding; ///< What no burst brings.
+  Cycle written = 0; ///< By then what a load has brought is written.
   Cycle ready = never;
   template <typename A> void serialize(A &ar) {
     fields(ar, opcode, pc, signals, remote, destination, writes, interval,
            target, data, rows, multicast, deliveries, numBursts, outstanding,
-           issued, posted, writeCycles, ready);
+           issued, posted, near, padding, written, ready);
   }
 };
 
@@ -65,9 +70,8 @@ struct Transfer {
 struct TransferPlan {
   BurstWalk bursts;
   bool hasBursts = false;
-  bool withinCore = false; ///< The bursts do not leave the core.
-  /// Bytes of padding, and of indices, that are moved before the first burst.
-  uint64_t paddingBytes = 0, indexBytes = 0;
+  bool withinCore = false;                ///< The bursts do not leave the core.
+  std::optional<isa::Descriptor> indices; ///< Read before the first burst.
 };
 
 struct TransferFault {

@@ -18,7 +18,7 @@ namespace tessera::sim::test {
 using isa::Space;
 
 /// 16 banks of 16 bytes.
-static const SpmConfig spm{65536, 16, 16};
+static const Architecture arch = tinyArchitecture();
 
 static AccessPattern rows(uint32_t count, uint64_t base, int64_t pitchBytes,
                           uint32_t bytes) {
@@ -33,7 +33,8 @@ static AccessPattern rows(uint32_t count, uint64_t base, int64_t pitchBytes,
 }
 
 TEST(Banks, AnAccessTakesTheWordsOfItsFullestBank) {
-  BankAccess access(spm);
+  BankLayout layout(arch);
+  BankAccess access(layout);
   auto cycles = [&](std::initializer_list<std::pair<uint64_t, uint64_t>> runs) {
     access.clear();
     for (auto [low, high] : runs)
@@ -49,21 +50,21 @@ TEST(Banks, AnAccessTakesTheWordsOfItsFullestBank) {
 }
 
 TEST(Banks, WhatIsKnownFirstGoesFirst) {
-  Banks banks(spm);
+  Banks banks(arch);
   // Ten rows in bank 0, one a cycle from 100 on.
   EXPECT_EQ(banks.place(BankUser::MatrixA, rows(10, 0, 256, 16), 10, 100, 1),
             110u);
   // Four rows in bank 1 pass beside them; four in bank 0 come after them.
   EXPECT_EQ(banks.place(BankUser::MatrixB, rows(4, 16, 256, 16), 4, 102, 1),
             106u);
-  Banks again(spm);
+  Banks again(arch);
   again.place(BankUser::MatrixA, rows(10, 0, 256, 16), 10, 100, 1);
   EXPECT_EQ(again.place(BankUser::MatrixB, rows(4, 0, 256, 16), 4, 102, 1),
             114u);
 }
 
 TEST(Banks, GapsAreUsed) {
-  Banks banks(spm);
+  Banks banks(arch);
   // A row every other cycle, 100 to 118, in bank 0: the other cycles are free.
   EXPECT_EQ(banks.place(BankUser::MatrixA, rows(10, 0, 256, 16), 10, 100, 2),
             120u);
@@ -73,7 +74,7 @@ TEST(Banks, GapsAreUsed) {
 }
 
 TEST(Banks, RowsThatMoveOnMeetOnce) {
-  Banks banks(spm);
+  Banks banks(arch);
   // Both move on by a bank a cycle: `a` from bank 0, `b` from bank 2 two cycles
   // later, so they meet in every cycle; one cycle of waiting ends that.
   banks.place(BankUser::MatrixA, rows(10, 0, 16, 16), 10, 100, 1);
@@ -93,7 +94,7 @@ TEST(Banks, GroupsOfLanes) {
   lanes.writes = {f32(12288)};
   lanes.readPorts = 2;
   lanes.groups = 4;
-  Banks banks(spm);
+  Banks banks(arch);
   EXPECT_EQ(banks.place(lanes, 50), 58u);
   lanes.work = 5;
   banks.clear();
@@ -115,7 +116,7 @@ TEST(Banks, TilesOfATranspose) {
   tiles.side = 8;
   tiles.readPorts = 3;
   // 4 rows in, 8 out.
-  Banks banks(spm);
+  Banks banks(arch);
   EXPECT_EQ(banks.place(tiles, 50), 62u);
   // Rows of a matrix in bank 2 in cycles 50 to 59: row 1, which would be read
   // in 51, waits until 60. So the tile is full in 63, and the last of 8 rows is
@@ -150,7 +151,7 @@ TEST(Banks, GatheredGroups) {
                  row * 256 + (group == 0 ? 84 : 148));
   };
   // ⌈(1 + 3) / 2⌉ and ⌈(1 + 1) / 2⌉.
-  Banks banks(spm);
+  Banks banks(arch);
   EXPECT_EQ(banks.place(lanes, 100), 103u);
   // Who comes later finds bank 5 taken in 100 and in 101, bank 9 in 102.
   EXPECT_EQ(banks.place(BankUser::MatrixA, rows(1, 80, 256, 16), 1, 100, 1),

@@ -15,6 +15,8 @@
 #define TESSERA_TEST_UNIT_SIM_TICKINGDMA_H
 
 #include "SimFixture.h"
+#include "TickingBanks.h"
+#include <memory>
 
 namespace tessera::sim::test {
 
@@ -32,18 +34,43 @@ struct DmaJob {
   bool nearIsAcc = false; ///< Else the near side is the scratchpad.
   bool posted = false;    ///< Of a store.
   uint32_t indices = 0;
+  uint64_t indexBase = 0;
+  bool multicast = false; ///< To this core.
 };
 
 /// A memory, or another core, that answers a burst `latency` cycles after its
 /// issue at the earliest, and one every `spacing` cycles.
 struct DmaMemory {
   uint64_t latency = 16, spacing = 4;
+  /// A store's bursts are written by a core, after a cycle, and answered.
+  bool writesAtCore = false;
 };
 
+/// Each with the banks to itself.
 std::vector<Span> tickLoads(const Architecture &arch, DmaMemory memory,
                             const std::vector<DmaJob> &jobs);
 std::vector<Span> tickStores(const Architecture &arch, DmaMemory memory,
                              const std::vector<DmaJob> &jobs);
+
+/// An engine whose accesses meet others' in the banks.
+class TickingDma {
+public:
+  virtual ~TickingDma() = default;
+  virtual bool over() const = 0;
+  virtual const std::vector<Span> &results() const = 0;
+  /// What comes and what is complete in this cycle.
+  virtual void arrive(uint64_t cycle) = 0;
+  /// When the accesses asked (askedAt) that still wait.
+  virtual std::set<uint64_t> ages() const = 0;
+  /// Serves those that asked at `age`.
+  virtual void serve(uint64_t age, BusyBanks &busy) = 0;
+  /// What the engine begins in this cycle.
+  virtual void step(BusyBanks &busy) = 0;
+};
+std::unique_ptr<TickingDma> tickingDma(const Architecture &arch,
+                                       DmaMemory memory,
+                                       const std::vector<DmaJob> &jobs,
+                                       bool stores);
 
 } // namespace tessera::sim::test
 

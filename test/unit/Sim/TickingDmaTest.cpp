@@ -182,6 +182,7 @@ private:
     job.nearIsAcc = p.near.space == Space::Acc;
     job.posted = p.posted;
     job.indices = uint32_t(p.indices.size());
+    job.indexBase = 4096 + 64 * jobs.size();
     const auto &e = p.near.extents;
     for (uint32_t i = 0; i < e[0]; ++i)
       for (uint32_t j = 0; j < e[1]; ++j)
@@ -242,6 +243,7 @@ private:
                return !e.isOutside;
              })) {
       ++multicasts;
+      jobs[i].multicast = true;
       k.add(Opcode::LOADMULTICAST,
             {{isa::load_multicast::dst, i * 3},
              {isa::load_multicast::src, i * 3 + 1},
@@ -314,6 +316,6 @@ TEST(TickingDma, CopiesWithinTheCore) { compare(Path::WithinCore, {}, 400); }
 TEST(TickingDma, Stores) { compare(Path::Store, {2, 0}, 400); }
 
 // As many to the core and back.
-TEST(TickingDma, StoresToACore) { compare(Path::ToCore, {2, 0}, 400); }
+TEST(TickingDma, StoresToACore) { compare(Path::ToCore, {2, 0, true}, 400); }
 
 } // namespace tessera::sim::test

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TickingModel.h"
+#include "TickingBanks.h"
 #include <deque>
-#include <optional>
-#include <set>
 
 namespace tessera::sim::test {
 
@@ -17,41 +16,6 @@ namespace tessera::sim::test {
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// The words of one access, each waiting in its bank. In a cycle it takes one
-/// from every bank that still has one, or, if another access has taken one of
-/// these banks before it, none.
-class WordsToServe {
-public:
-  WordsToServe(const Architecture &arch) : banks(arch.spm.banks), arch(&arch) {}
-  void add(uint64_t address, uint64_t bits) {
-    for (uint64_t byte = address; byte <= address + (bits - 1) / 8; ++byte) {
-      uint64_t word = byte / arch->spm.bankWidth;
-      banks[word % banks.size()].insert(word);
-    }
-  }
-  size_t cyclesLeft() const {
-    size_t most = 0;
-    for (const std::set<uint64_t> &bank : banks)
-      most = std::max(most, bank.size());
-    return most;
-  }
-  bool serve(std::set<size_t> &busy) {
-    for (size_t b = 0; b < banks.size(); ++b)
-      if (!banks[b].empty() && busy.count(b))
-        return false;
-    for (size_t b = 0; b < banks.size(); ++b)
-      if (!banks[b].empty()) {
-        busy.insert(b);
-        banks[b].erase(banks[b].begin());
-      }
-    return true;
-  }
-
-private:
-  std::vector<std::set<uint64_t>> banks;
-  const Architecture *arch;
-};
 
 /// An access that takes `pace` cycles, or more if its words do.
 class PacedAccess {
@@ -605,32 +569,50 @@ private:
 
 } // namespace
 
-BothSpans tickBoth(const Architecture &arch,
-                   const std::vector<MatrixJob> &matrixJobs,
-                   const std::vector<VectorJob> &vectorJobs) {
-  MatrixGrid matrix(arch, matrixJobs);
-  VectorLanes vector(arch, vectorJobs);
-  for (uint64_t now = 0; (!matrix.over() || !vector.over()) && now < 1'000'000;
-       ++now) {
-    std::set<size_t> busy;
+CoreSpans tickCore(const Architecture &arch, const CoreJobs &jobs) {
+  MatrixGrid matrix(arch, jobs.matrix);
+  VectorLanes vector(arch, jobs.vector);
+  auto load = tickingDma(arch, {16, 4}, jobs.loads, false),
+       store = tickingDma(arch, {0, 0, true}, jobs.stores, true);
+  auto over = [&] {
+    return matrix.over() && vector.over() && load->over() && store->over();
+  };
+  for (uint64_t now = 0; !over() && now < 1'000'000; ++now) {
+    BusyBanks busy;
+    load->arrive(now);
+    store->arrive(now);
     matrix.prepare(now);
     vector.prepare(now);
-    // The instruction that began first goes first; at equal time, matrix.
-    bool done = false;
-    auto lanes = [&] {
-      if (!done)
+    // What asked first goes first; at equal time the engines' order decides.
+    std::set<std::pair<uint64_t, int>> order;
+    for (uint64_t age : load->ages())
+      order.emplace(age, 0);
+    for (uint64_t age : store->ages())
+      order.emplace(age, 1);
+    order.emplace(askedAt(matrix.rowsAge(), Asks::Begins), 4);
+    order.emplace(askedAt(matrix.weightsAge(), Asks::Begins), 5);
+    order.emplace(askedAt(vector.age(), Asks::Begins), 6);
+    order.emplace(askedAt(now, Asks::Begins), 2);
+    order.emplace(askedAt(now, Asks::Begins), 3);
+    for (auto [age, who] : order) {
+      if (who == 0)
+        load->serve(age, busy);
+      else if (who == 1)
+        store->serve(age, busy);
+      else if (who == 2)
+        load->step(busy);
+      else if (who == 3)
+        store->step(busy);
+      else if (who == 4)
+        matrix.moveBeats(busy);
+      else if (who == 5)
+        matrix.loadWeights(busy);
+      else
         vector.access(busy, now);
-      done = true;
-    };
-    if (vector.age() < matrix.rowsAge())
-      lanes();
-    matrix.moveBeats(busy);
-    if (vector.age() < matrix.weightsAge())
-      lanes();
-    matrix.loadWeights(busy);
-    lanes();
+    }
   }
-  return {matrix.results(), vector.results()};
+  return {matrix.results(), vector.results(), load->results(),
+          store->results()};
 }
 
 std::vector<Span> tickVector(const Architecture &arch,

@@ -14,7 +14,7 @@
 #ifndef TESSERA_TEST_UNIT_SIM_TICKINGMODEL_H
 #define TESSERA_TEST_UNIT_SIM_TICKINGMODEL_H
 
-#include "SimFixture.h"
+#include "TickingDma.h"
 #include <optional>
 
 namespace tessera::sim::test {
@@ -58,14 +58,18 @@ struct VectorJob {
 };
 std::vector<Span> tickVector(const Architecture &arch,
                              const std::vector<VectorJob> &jobs);
-/// Both engines, whose accesses meet in the scratchpad's banks. Gathers and
-/// transposes are for this alone.
-struct BothSpans {
-  std::vector<Span> matrix, vector;
+/// All engines, whose accesses meet in the banks. Gathers and transposes are
+/// for this alone.
+struct CoreJobs {
+  std::vector<MatrixJob> matrix;
+  std::vector<VectorJob> vector;
+  /// Loads from memory and copies; stores to the core's own scratchpad.
+  std::vector<DmaJob> loads, stores;
 };
-BothSpans tickBoth(const Architecture &arch,
-                   const std::vector<MatrixJob> &matrix,
-                   const std::vector<VectorJob> &vector);
+struct CoreSpans {
+  std::vector<Span> matrix, vector, loads, stores;
+};
+CoreSpans tickCore(const Architecture &arch, const CoreJobs &jobs);
 
 /// The cycles that the engine is occupied, from start to the next start.
 /// A transpose of f32 [matrices, rows, columns]; the destination is dense.

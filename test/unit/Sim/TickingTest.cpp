@@ -163,8 +163,8 @@ TEST(Ticking, MatrixBanks) {
 }
 
 /// Both engines at work, on few banks: who began first goes first.
-TEST(Ticking, BothEnginesShareTheBanks) {
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+TEST(Ticking, AllEnginesShareTheBanks) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
     Random random(seed);
     auto pick = [&](std::initializer_list<uint32_t> values) {
       return values.begin()[random.below(values.size())];
@@ -177,20 +177,61 @@ TEST(Ticking, BothEnginesShareTheBanks) {
     arch.vector.latency = pick({1, 8, 40});
     arch.vector.readPorts = pick({1, 2, 3});
     arch.vector.writePorts = pick({1, 2});
+    arch.imemBytes = arch.tdmemBytes = 1 << 20;
+    arch.noc.clockGhz = 8; // takes all requests of a cycle
+    arch.dma.loadBursts = pick({1, 1, 2});
+    arch.dma.storeBursts = pick({1, 1, 3});
+    arch.dma.outstanding = pick({1, 3, 64});
     isa::MapProgram sum;
     sum.inputs = 2;
     sum.ops = {{isa::LaneOpcode::ADDF, 0, 0, 1, 0, 0}};
     Kernel k;
     k.maps.push_back(sum);
-    std::vector<MatrixJob> matrix;
-    std::vector<VectorJob> vector;
-    std::vector<uint32_t> matrixAt, vectorAt;
+    // Memory and translations at hand, the data's row open.
+    k.td(31, tensor(Space::Spm, NumericFormat::F32, {1024}, 0));
+    k.td(30,
+         tensor(Space::Global, NumericFormat::F32, {1024}, Machine::dataArea));
+    k.load(31, 30, {}, {{0, 1}});
+    k.wait(isa::Queue::Seq, {{0, 1}});
+    k.pause(400);
+    CoreJobs jobs;
+    std::vector<uint32_t> matrixAt, vectorAt, loadsAt, storesAt;
     uint64_t drawn = 0;
-    for (unsigned i = 0, count = 2 + unsigned(random.below(6)); i < count;
+    for (unsigned i = 0, count = 2 + unsigned(random.below(8)); i < count;
          ++i) {
       for (uint32_t pause = pick({0, 0, 5, 30}); pause > 0; --pause)
         k.li(1, 0);
       if (random.below(2)) {
+        bool stores = random.below(2), copies = !stores && random.below(2);
+        DmaJob j;
+        j.withinCore = copies;
+        uint32_t elements = pick({4, 16, 40});
+        isa::Descriptor near = tensor(
+                            Space::Spm, NumericFormat::F32, {elements},
+                            (stores ? 40960 : 57344) + 4 * random.below(64)),
+                        far = tensor(stores   ? Space::Core
+                                     : copies ? Space::Spm
+                                              : Space::Global,
+                                     NumericFormat::F32, {elements},
+                                     (stores   ? 61440
+                                      : copies ? 0
+                                               : Machine::dataArea) +
+                                         4 * random.below(64));
+        near.strides[0] = pick({1, 1, 2, 32});
+        for (uint32_t e = 0; e < elements; ++e)
+          j.elements.push_back({far.base + 4 * e,
+                                near.base + uint64_t(near.strides[0]) * 4 * e,
+                                0, false});
+        k.td(6, stores ? far : near);
+        k.td(7, stores ? near : far);
+        (stores ? storesAt : loadsAt).push_back(uint32_t(k.program.size()));
+        j.visible = k.program.size() + 1;
+        if (stores)
+          k.store(6, 7);
+        else
+          k.load(6, 7);
+        (stores ? jobs.stores : jobs.loads).push_back(j);
+      } else if (random.below(2)) {
         MatrixJob j;
         j.m = pick({5, 8, 30});
         j.k = pick({4, 9, 24});
@@ -214,7 +255,7 @@ TEST(Ticking, BothEnginesShareTheBanks) {
         matrixAt.push_back(uint32_t(k.program.size()));
         j.visible = k.program.size() + 1;
         k.mma(0, 1, 2, j.accumulate, {}, {}, j.byColumn);
-        matrix.push_back(j);
+        jobs.matrix.push_back(j);
       } else {
         VectorJob j;
         j.elements = pick({3, 16, 61});
@@ -272,7 +313,7 @@ TEST(Ticking, BothEnginesShareTheBanks) {
           k.add(isa::Opcode::GATHER, {{isa::gather::src, 4},
                                       {isa::gather::index, 5},
                                       {isa::gather::dst, 3}});
-        vector.push_back(j);
+        jobs.vector.push_back(j);
       }
     }
     k.halt();
@@ -280,17 +321,40 @@ TEST(Ticking, BothEnginesShareTheBanks) {
     options.timingOnly = true;
     Machine m(arch, options);
     m.run(k);
-    BothSpans expected = tickBoth(arch, matrix, vector);
+    // Time counts from the cycle in which the first one is visible.
+    uint64_t shift = ~uint64_t(0), origin = 0;
+    auto findFirst = [&](const auto &list,
+                         const std::vector<uint32_t> &places) {
+      if (!list.empty() && list[0].visible < shift) {
+        shift = list[0].visible;
+        origin = m.span(places[0]).begin;
+      }
+    };
+    findFirst(jobs.matrix, matrixAt);
+    findFirst(jobs.vector, vectorAt);
+    findFirst(jobs.loads, loadsAt);
+    findFirst(jobs.stores, storesAt);
+    auto moveBack = [&](auto &list) {
+      for (auto &job : list)
+        job.visible -= shift;
+    };
+    moveBack(jobs.matrix);
+    moveBack(jobs.vector);
+    moveBack(jobs.loads);
+    moveBack(jobs.stores);
+    CoreSpans expected = tickCore(arch, jobs);
     auto compare = [&](const std::vector<uint32_t> &places,
                        const std::vector<Span> &spans, const char *engine) {
       for (size_t i = 0; i < places.size(); ++i) {
         Span actual = m.span(places[i]);
-        ASSERT_EQ(actual.begin, spans[i].begin)
+        ASSERT_EQ(actual.begin - origin, spans[i].begin)
             << "seed " << seed << ", " << engine << " " << i;
-        ASSERT_EQ(actual.end, spans[i].end)
+        ASSERT_EQ(actual.end - origin, spans[i].end)
             << "seed " << seed << ", " << engine << " " << i;
       }
     };
+    compare(loadsAt, expected.loads, "load");
+    compare(storesAt, expected.stores, "store");
     compare(matrixAt, expected.matrix, "mma");
     compare(vectorAt, expected.vector, "vector");
     if (HasFatalFailure())
