@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
   tessera_rt_commands *program = NULL;
   tessera_rt_buffer *tensors[most_tensors], *times = NULL;
   check(tessera_rt_device_create(&device_options, &device, &error));
-  check(tessera_rt_device_detect_races(device, &error));
+  check(tessera_rt_device_observe_kernels(device, &error));
   check(tessera_rt_space_create(device, "model", &space, &error));
   tessera_rt_queue_options in_order = {.struct_size = sizeof in_order,
                                        .in_order = 1};
@@ -154,6 +154,9 @@ int main(int argc, char **argv) {
   check(tessera_rt_device_report(device, TESSERA_RT_RACES, races, sizeof races,
                                  NULL, &error));
   printf("races: %s\n", races[0] ? races : "none");
+  check(tessera_rt_device_report(device, TESSERA_RT_UNDECLARED, races,
+                                 sizeof races, NULL, &error));
+  printf("undeclared accesses: %s\n", races[0] ? races : "none");
 
   tessera_rt_commands_release(program);
   for (size_t i = 0; i < count; ++i)

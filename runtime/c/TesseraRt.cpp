@@ -62,9 +62,13 @@ tessera_rt_device_create(const tessera_rt_device_options *options,
                                  "simulator, 1 the null device",
                                  backEnd));
     }
+    HostCosts costs{.submitNs = o.host_costs.submit_ns,
+                    .accessNs = o.host_costs.access_ns,
+                    .wakeNs = o.host_costs.wake_ns,
+                    .hostCallNs = o.host_costs.host_call_ns};
     TESSERA_ASSIGN_OR_RETURN(
         Device made,
-        Device::create(std::move(driver), text(o.label, "device")));
+        Device::create(std::move(driver), text(o.label, "device"), costs));
     *device = new tessera_rt_device{std::move(made)};
     return Status::success();
   });
@@ -106,6 +110,12 @@ tessera_rt_status tessera_rt_device_detect_races(tessera_rt_device *device,
   });
 }
 
+tessera_rt_status tessera_rt_device_observe_kernels(tessera_rt_device *device,
+                                                    tessera_rt_error *error) {
+  return guarded(error,
+                 [&] { return handleOf<Device>(device).observeKernels(); });
+}
+
 tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
                                            tessera_rt_report report, char *text,
                                            size_t capacity, size_t *needed,
@@ -132,8 +142,11 @@ tessera_rt_status tessera_rt_device_report(tessera_rt_device *device,
     case TESSERA_RT_RACES:
       lines(device->object.races());
       break;
+    case TESSERA_RT_UNDECLARED:
+      lines(device->object.undeclaredAccesses());
+      break;
     default:
-      return invalid(fmt::format("report {}; must be 0 to 2", kind));
+      return invalid(fmt::format("report {}; must be 0 to 3", kind));
     }
     if (capacity) {
       size_t count = std::min(all.size(), capacity - 1);
@@ -171,6 +184,7 @@ tessera_rt_device_read_statistics(tessera_rt_device *device,
     result.slot_switches = s.slotSwitches;
     result.notifications = s.notifications;
     result.notification_overflows = s.notificationOverflows;
+    result.host_time = s.hostTime;
     return writeResult(result, statistics, "device statistics");
   });
 }

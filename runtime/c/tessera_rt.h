@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-#define TESSERA_RT_VERSION 2
+#define TESSERA_RT_VERSION 3
 
 typedef enum tessera_rt_status {
   TESSERA_RT_OK = 0,
@@ -83,6 +83,11 @@ typedef enum tessera_rt_back_end {
   TESSERA_RT_NULL = 1       /**< No engines: tests, host costs. */
 } tessera_rt_back_end;
 
+/** What the host takes, nanoseconds of device time; see HostCosts. */
+typedef struct tessera_rt_host_costs {
+  uint64_t submit_ns, access_ns, wake_ns, host_call_ns;
+} tessera_rt_host_costs;
+
 typedef struct tessera_rt_device_options {
   size_t struct_size;
   const char *architecture; /**< Preset or file; NULL: "tiny". */
@@ -93,6 +98,7 @@ typedef struct tessera_rt_device_options {
   uint64_t seed;   /**< Which schedule is explored. */
   int explore;     /**< Permutes by `seed` what the memory model leaves open. */
   int timing_only; /**< Computes nothing and moves no tensor data. */
+  tessera_rt_host_costs host_costs;
 } tessera_rt_device_options;
 
 tessera_rt_status
@@ -114,10 +120,15 @@ tessera_rt_status tessera_rt_device_reset(tessera_rt_device *device,
 tessera_rt_status tessera_rt_device_detect_races(tessera_rt_device *device,
                                                  tessera_rt_error *error);
 
+/** The same with what kernels really touch; see Device::observeKernels(). */
+tessera_rt_status tessera_rt_device_observe_kernels(tessera_rt_device *device,
+                                                    tessera_rt_error *error);
+
 typedef enum tessera_rt_report {
   TESSERA_RT_HANG_DUMP = 0, /**< Why nothing moves. */
   TESSERA_RT_FAULTS = 1,    /**< A line each, oldest first; none: "". */
-  TESSERA_RT_RACES = 2      /**< The same. */
+  TESSERA_RT_RACES = 2,     /**< The same. */
+  TESSERA_RT_UNDECLARED = 3 /**< What kernels touch beyond what is declared. */
 } tessera_rt_report;
 
 /** A report as text, ended by 0 and cut to `capacity` bytes. `needed`, which
@@ -142,6 +153,7 @@ typedef struct tessera_rt_device_statistics {
   uint64_t operations_parked; /**< Now. */
   uint64_t slot_switches;
   uint64_t notifications, notification_overflows;
+  uint64_t host_time; /**< That the host's work took, femtoseconds. */
 } tessera_rt_device_statistics;
 /** `statistics->struct_size` is the caller's; what a newer library counts
  *  beyond it is left out, and so it is in all that is written into structs. */

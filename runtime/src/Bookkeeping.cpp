@@ -188,6 +188,39 @@ static void addDeclaredUses(const AddressSpaceState &space,
         commands.requirements[i].use);
 }
 
+void Hardware::collectAccesses() {
+  for (const driver::DispatchAccesses &dispatch : driver->takeAccesses()) {
+    QueueState *queue =
+        dispatch.queue < slots.size() ? slots[dispatch.queue] : nullptr;
+    if (queue)
+      queue->noteAccesses(dispatch);
+  }
+}
+
+void QueueState::noteAccesses(const driver::DispatchAccesses &dispatch) {
+  auto work = std::ranges::find_if(published, [&](const Submission *each) {
+    return dispatch.packet - each->first <= each->last - each->first;
+  });
+  if (work == published.end() || !(*work)->raceNode)
+    return;
+  std::string kernel;
+  if (dispatch.command) {
+    kernel = fmt::format("command {}", *dispatch.command);
+    if ((*work)->commands)
+      if (std::string name = (*work)->commands->nameOf(*dispatch.command);
+          !name.empty())
+        kernel += " '" + name + "'";
+  }
+  for (const auto &[set, writes] :
+       {std::pair(&dispatch.read, false), std::pair(&dispatch.written, true)})
+    for (const auto &[low, high] : *set) {
+      std::vector<RaceDetector::Access> accesses;
+      addAccess(*space, low, high - low, writes, accesses);
+      for (RaceDetector::Access &access : accesses)
+        hardware->races->observe((*work)->raceNode, kernel, std::move(access));
+    }
+}
+
 //===----------------------------------------------------------------------===//
 // The life of an operation
 //===----------------------------------------------------------------------===//
@@ -212,7 +245,9 @@ void QueueState::noteSubmission(Submission &work, const Operation &operation) {
   forEachPacket(operation, [&](const Packet &packet) {
     addAccesses(*space, packet, noted.accesses);
   });
-  addDeclaredUses(*space, operation, noted.accesses);
+  addDeclaredUses(*space, operation, noted.declared);
+  noted.accesses.insert(noted.accesses.end(), noted.declared.begin(),
+                        noted.declared.end());
   work.raceNode = hardware->races->submit(raceNumber(), std::move(noted));
 }
 

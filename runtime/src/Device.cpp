@@ -16,9 +16,18 @@
 namespace tessera::runtime {
 
 Result<Device> Device::create(std::unique_ptr<driver::Driver> driver,
-                              std::string label) {
+                              std::string label, const HostCosts &costs) {
   if (!driver)
     return Status(StatusCode::InvalidArgument, label + ": no driver given");
+  constexpr uint64_t hour = 3'600'000'000'000;
+  for (auto [name, cost] : {std::pair("submitNs", costs.submitNs),
+                            std::pair("accessNs", costs.accessNs),
+                            std::pair("wakeNs", costs.wakeNs),
+                            std::pair("hostCallNs", costs.hostCallNs)})
+    if (cost > hour)
+      return Status(StatusCode::InvalidArgument,
+                    fmt::format("{}: host costs: {} {}; at most an hour, {}",
+                                label, name, cost, hour));
   // A device that does not answer is told of at once.
   Result<uint64_t> id = driver->mmioRead(isa::mmio::deviceId);
   if (!id)
@@ -27,6 +36,7 @@ Result<Device> Device::create(std::unique_ptr<driver::Driver> driver,
   device.state = std::make_shared<DeviceState>();
   device.state->hardware =
       std::make_shared<Hardware>(std::move(driver), std::move(label));
+  device.state->hardware->costs = costs;
   return device;
 }
 
@@ -197,6 +207,29 @@ std::vector<RaceReport> Device::races() const {
                                 : std::vector<RaceReport>();
 }
 
+Status Device::observeKernels() {
+  if (!state)
+    return Status(StatusCode::FailedPrecondition, "device: empty handle");
+  Hardware &hardware = *state->hardware;
+  Hardware::Lock lock = hardware.lock();
+  if (Status told = hardware.driver->observeAccesses(); !told.ok())
+    return told.withContext(
+        fmt::format("device '{}': observation of kernels", hardware.label));
+  if (!hardware.races)
+    hardware.races = std::make_unique<RaceDetector>();
+  hardware.races->setObserver([&hardware] { hardware.collectAccesses(); });
+  return Status::success();
+}
+
+std::vector<UndeclaredAccess> Device::undeclaredAccesses() const {
+  if (!state)
+    return {};
+  Hardware::Lock lock = state->hardware->lock();
+  (void)state->hardware->update();
+  return state->hardware->races ? state->hardware->races->undeclared()
+                                : std::vector<UndeclaredAccess>();
+}
+
 Status Device::checkWork() const {
   if (!state)
     return Status(StatusCode::FailedPrecondition, "device: empty handle");
@@ -221,6 +254,7 @@ DeviceStatistics Device::statistics() const {
   result.slotSwitches = hardware.slotSwitches;
   result.notifications = hardware.notifications.received();
   result.notificationOverflows = hardware.notifications.overflows();
+  result.hostTime = hardware.hostTime;
   return result;
 }
 

@@ -18,6 +18,15 @@ std::string RaceReport::print() const {
                      access(secondWrites), occurrences, missing);
 }
 
+std::string UndeclaredAccess::print() const {
+  return fmt::format("{}{} {} bytes {} to {} of buffer '{}', which is not "
+                     "declared{}",
+                     operation, kernel.empty() ? "" : ", " + kernel + ":",
+                     writes ? "writes" : "reads", low, high, buffer,
+                     occurrences > 1 ? fmt::format(" ({} times)", occurrences)
+                                     : std::string());
+}
+
 std::string FaultReport::print() const {
   std::string text =
       fmt::format("queue '{}', packet {} '{}'", queue, packet, operation);

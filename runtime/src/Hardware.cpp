@@ -186,6 +186,11 @@ Result<driver::Progress> Hardware::runVirtual(Deadline deadline) {
       driver::Progress progress,
       runDevice(Deadline::at(
           std::min(deadline.time(), scheduler->earliestDeadline()))));
+  // While another thread works, the clock of an idle device goes on.
+  driver::Time work = scheduler->earliestWork();
+  if (progress == driver::Progress::Quiescent && work != driver::timeInfinite &&
+      idleUntil(std::min({deadline.time(), scheduler->earliestDeadline()})))
+    progress = driver::Progress::Interrupted;
   if (progress != driver::Progress::Quiescent)
     scheduler->wakeAll();
   return progress;
@@ -216,6 +221,64 @@ Result<driver::Progress> Hardware::runDevice(Deadline deadline) {
   if (progress == driver::Progress::Quiescent && changed)
     return driver::Progress::Interrupted;
   return progress;
+}
+
+//===----------------------------------------------------------------------===//
+// What the host costs
+//===----------------------------------------------------------------------===//
+
+Hardware::HostCall *Hardware::hostCallOfThisThread() {
+  for (HostCall &call : hostCalls)
+    if (call.thread == std::this_thread::get_id())
+      return &call;
+  return nullptr;
+}
+
+bool Hardware::idleUntil(driver::Time time) {
+  driver::Time before = driver->now();
+  driver->idle(time);
+  return driver->now() > before;
+}
+
+Status Hardware::spend(uint64_t nanoseconds) {
+  if (!nanoseconds || TESSERA_MUTANT("host-costs-nothing"))
+    return Status::success();
+  driver::Time cost = nanoseconds * 1'000'000;
+  if (HostCall *call = hostCallOfThisThread()) {
+    call->owed += cost;
+    return Status::success();
+  }
+  hostTime += cost;
+  bool isVirtual = scheduler && scheduler->isMember();
+  driver::Time until = driver->now() + cost;
+  while (driver->now() < until) {
+    driver::Time next = until;
+    if (isVirtual) {
+      // Other threads work at the same time; time passes when none can go on.
+      unsigned depth = mutex.releaseAll();
+      bool othersWent = scheduler->work(until);
+      mutex.acquire(depth);
+      if (othersWent)
+        continue;
+      next = std::min(next, scheduler->earliestDeadline());
+    }
+    TESSERA_ASSIGN_OR_RETURN(driver::Progress progress,
+                             runDevice(Deadline::at(next)));
+    bool stuck = progress == driver::Progress::Quiescent && !idleUntil(next);
+    if (isVirtual)
+      scheduler->wakeAll();
+    if (stuck)
+      break; // A device whose clock cannot be moved.
+  }
+  return Status::success();
+}
+
+void Hardware::spendInside(driver::Time cost) {
+  hostTime += cost;
+  driver::Time until = driver->now() + cost;
+  while (driver->now() < until)
+    if (step(until) == driver::Progress::Quiescent && !idleUntil(until))
+      break;
 }
 
 Result<bool> Hardware::ringAgain() {
@@ -287,12 +350,12 @@ Status Hardware::waitForHost(Deadline deadline) {
 Status Hardware::mayWait(std::string_view who) const {
   if (!closed.ok())
     return closed;
-  for (const auto &[thread, name] : hostCalls)
-    if (thread == std::this_thread::get_id())
+  for (const HostCall &call : hostCalls)
+    if (call.thread == std::this_thread::get_id())
       return Status(StatusCode::FailedPrecondition,
                     fmt::format("'{}': a wait inside the host call '{}', which "
                                 "must come back first",
-                                who, name));
+                                who, call.name));
   return Status::success();
 }
 

@@ -31,6 +31,7 @@
 #include "RangeAllocator.h"
 #include "tessera/driver/Driver.h"
 #include "tessera/runtime/Deadline.h"
+#include "tessera/runtime/HostCosts.h"
 #include <array>
 #include <condition_variable>
 #include <functional>
@@ -70,6 +71,8 @@ struct Hardware {
   std::unique_ptr<driver::Driver> driver;
   std::string label;
   driver::Time cycleTime = 0; ///< Femtoseconds of a core cycle.
+  HostCosts costs;
+  driver::Time hostTime = 0; ///< That all costs came to.
 
   DeviceMutex mutex;
   std::condition_variable_any hostSignalled;
@@ -152,13 +155,37 @@ struct Hardware {
   /// FailedPrecondition in a thread that runs a host call: device time passes
   /// only outside; Cancelled once the device is closed.
   Status mayWait(std::string_view who) const;
+  /// Takes what kernels touched since the last time to the race detector.
+  void collectAccesses();
   /// The operation in flight that may touch the memory, or "".
   std::string userOf(const BufferState *memory) const;
   /// Unmapped as soon as nothing in flight touches them.
   std::vector<std::shared_ptr<BufferState>> unmapLater;
 
-  /// Threads in host calls, with the calls' names.
-  std::vector<std::pair<std::thread::id, std::string>> hostCalls;
+  struct HostCall {
+    std::thread::id thread;
+    std::string name;
+    driver::Time owed = 0; ///< What its own calls cost, spent at its end.
+  };
+  std::vector<HostCall> hostCalls;
+  HostCall *hostCallOfThisThread();
+
+  /// The host works for so long. The device runs on, and completions are
+  /// served; whatever the caller knew of it may have changed. In a host call it
+  /// is owed.
+  Status spend(uint64_t nanoseconds);
+  /// Lets a thread wait by `wait`, which gives a Status, and then wake up.
+  template <typename Wait> Status waitAndWake(Wait wait) {
+    driver::Time before = driver->now();
+    Status status = wait();
+    if (driver->now() == before ||
+        status.code() == StatusCode::DeadlineExceeded)
+      return status;
+    Status woken = spend(costs.wakeNs);
+    return status.ok() ? woken : status;
+  }
+  /// The host works inside service(): the device runs on and nobody is served.
+  void spendInside(driver::Time cost);
 
   /// A slot for the queue, now or once another queue has drained; whether it
   /// has one now.
@@ -167,6 +194,8 @@ struct Hardware {
   Status comeToRest();
 
 private:
+  /// Lets an idle device's clock go on; false if it cannot.
+  bool idleUntil(driver::Time time);
   Result<driver::Progress> runDevice(Deadline deadline);
   Result<driver::Progress> runVirtual(Deadline deadline);
   Status drain();

@@ -86,10 +86,11 @@ void HostScheduler::point() {
   waitForTurn(lock, me);
 }
 
-bool HostScheduler::block(driver::Time deadline) {
+bool HostScheduler::blockUntil(driver::Time deadline, bool works) {
   Lock lock(mutex);
   size_t me = self();
   members[me].state = State::Blocked;
+  members[me].works = works;
   members[me].deadline = deadline;
   if (!choose()) {
     members[me].state = State::Ready;
@@ -119,6 +120,15 @@ driver::Time HostScheduler::earliestDeadline() const {
   driver::Time earliest = driver::timeInfinite;
   for (const Member &member : members)
     if (member.state == State::Blocked)
+      earliest = std::min(earliest, member.deadline);
+  return earliest;
+}
+
+driver::Time HostScheduler::earliestWork() const {
+  Lock lock(mutex);
+  driver::Time earliest = driver::timeInfinite;
+  for (const Member &member : members)
+    if (member.state == State::Blocked && member.works)
       earliest = std::min(earliest, member.deadline);
   return earliest;
 }

@@ -42,11 +42,15 @@ public:
   /// The calling thread can go on only after something has happened; comes back
   /// when it is its turn to look again. False, at once, if no other thread can
   /// go on either: then it is up to the caller to let the device run.
-  bool block(driver::Time deadline);
+  bool block(driver::Time deadline) { return blockUntil(deadline, false); }
+  /// The same of a thread that works until then, which takes device time.
+  bool work(driver::Time until) { return blockUntil(until, true); }
   /// The same, but only another thread can help: false if none can.
   bool blockForHost();
   /// Earliest deadline of those that are blocked.
   driver::Time earliestDeadline() const;
+  /// The moment when the first of those that work is done; infinite: nobody is.
+  driver::Time earliestWork() const;
   /// Something has happened: everybody may look again.
   void wakeAll();
   /// Turns given so far: two runs with equal counts and equal device times took
@@ -57,11 +61,13 @@ private:
   enum class State : uint8_t { Ready, Blocked, HostBlocked, Ended };
   struct Member {
     State state = State::Ready;
+    bool works = false; ///< While it is blocked.
     driver::Time deadline = driver::timeInfinite;
     std::thread::id thread;
   };
   using Lock = std::unique_lock<std::mutex>;
   size_t self() const;
+  bool blockUntil(driver::Time deadline, bool works);
   /// Draws who is next; false if nobody is ready.
   bool choose();
   void waitForTurn(Lock &lock, size_t number);

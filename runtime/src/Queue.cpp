@@ -65,34 +65,36 @@ Status Queue::waitIdle(Deadline deadline) const {
   if (!handle)
     return emptyHandle();
   QueueState &queue = *handle->state;
-  Hardware &hardware = *queue.hardware;
-  Hardware::Lock lock = hardware.lock();
+  Hardware::Lock lock = queue.hardware->lock();
+  return queue.hardware->waitAndWake([&] { return queue.waitIdle(deadline); });
+}
+
+Status QueueState::waitIdle(Deadline deadline) {
   while (true) {
     TESSERA_ASSIGN_OR_RETURN(
-        bool idle,
-        queue.runUntil([&] { return queue.inFlight.empty(); }, deadline));
-    if (!hardware.closed.ok())
-      return hardware.closed;
-    if (!queue.failure.ok())
-      return queue.failure;
-    if (!queue.lost.ok() && idle)
-      return std::exchange(queue.lost, Status::success());
+        bool idle, runUntil([&] { return inFlight.empty(); }, deadline));
+    if (!hardware->closed.ok())
+      return hardware->closed;
+    if (!failure.ok())
+      return failure;
+    if (!lost.ok() && idle)
+      return std::exchange(lost, Status::success());
     if (idle) {
-      if (hardware.races)
-        hardware.races->hostSeesIdle(queue.raceNumber());
-      return queue.checkWork();
+      if (hardware->races)
+        hardware->races->hostSeesIdle(raceNumber());
+      return checkWork();
     }
-    std::string context = fmt::format(
-        "queue '{}': {} operations in flight, oldest '{}'", queue.label,
-        queue.inFlight.size(), queue.inFlight.front().label);
-    if (hardware.reached(deadline))
+    std::string context =
+        fmt::format("queue '{}': {} operations in flight, oldest '{}'", label,
+                    inFlight.size(), inFlight.front().label);
+    if (hardware->reached(deadline))
       return Status(StatusCode::DeadlineExceeded, context);
-    Verdict verdict = judge(queue);
+    Verdict verdict = judge(*this);
     if (verdict.kind != Verdict::Kind::HostMaySignal)
       return verdict.status.withContext(context);
     if (!deadline.isInfinite() && !deadline.isHost())
       return Status(StatusCode::DeadlineExceeded, context);
-    TESSERA_RETURN_IF_ERROR(hardware.waitForHost(deadline));
+    TESSERA_RETURN_IF_ERROR(hardware->waitForHost(deadline));
   }
 }
 

@@ -193,7 +193,8 @@ Status Queue::readBack(const BufferRange &source, std::span<std::byte> data,
   operation.keepAlive.emplace_back(staging);
   operation.signals.push_back({arrived, 1});
   TESSERA_RETURN_IF_ERROR(queue.submit(operation));
-  TESSERA_RETURN_IF_ERROR(waitForSemaphore(*arrived, 1, deadline));
+  TESSERA_RETURN_IF_ERROR(queue.hardware->waitAndWake(
+      [&] { return waitForSemaphore(*arrived, 1, deadline); }));
   std::memcpy(data.data(),
               queue.hardware->driver->hostMemory().data() + staging->physical,
               data.size());

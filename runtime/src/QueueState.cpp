@@ -197,12 +197,21 @@ Status QueueState::submit(Operation &operation) {
   };
   if (operation.waits.size() > 1 && !operation.anyWait)
     operation.waits = mergeWaits(operation.waits);
+  bool paid = false;
   while (true) {
     // While we wait for room, others may submit: prepare afresh each time.
     Prepared prepared;
     if (Status valid = prepare(operation, prepared); !valid.ok())
       return failed(valid);
     uint64_t packets = operation.hostCall ? 0 : prepared.packets();
+    if (room() >= packets && !paid && hardware->costs.submitNs) {
+      // What can be submitted takes the host its time, and the device goes on.
+      releaseGates(prepared.gates);
+      paid = true;
+      if (Status spent = hardware->spend(hardware->costs.submitNs); !spent.ok())
+        return failed(spent);
+      continue;
+    }
     if (room() >= packets) {
       Status accepted = accept(operation, prepared);
       return accepted.ok() ? accepted : failed(accepted);
@@ -440,7 +449,8 @@ Result<bool> QueueState::runHostCalls() {
       --pending;
       --hardware->pendingOperations;
       work.stage = Stage::Completing;
-      hardware->hostCalls.emplace_back(std::this_thread::get_id(), work.label);
+      hardware->spendInside(hardware->costs.hostCallNs * 1'000'000);
+      hardware->hostCalls.push_back({std::this_thread::get_id(), work.label});
       if (work.raceNode)
         hardware->races->hostRuns(work.raceNode);
       unsigned depth = hardware->mutex.releaseAll();
@@ -451,9 +461,14 @@ Result<bool> QueueState::runHostCalls() {
         called = Status(StatusCode::Internal, "it threw an exception");
       }
       hardware->mutex.acquire(depth);
-      std::erase_if(hardware->hostCalls, [](const auto &call) {
-        return call.first == std::this_thread::get_id();
+      driver::Time owed = 0;
+      std::erase_if(hardware->hostCalls, [&](const Hardware::HostCall &call) {
+        if (call.thread != std::this_thread::get_id())
+          return false;
+        owed = call.owed;
+        return true;
       });
+      hardware->spendInside(owed);
       if (work.stage == Stage::Cancelling) { // Meanwhile the device was closed.
         work.stage = Stage::Done;
         popDone();

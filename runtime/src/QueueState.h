@@ -93,6 +93,8 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   /// Turns the operation into packets and publishes or parks them; an error
   /// changes nothing. A wait for room may give the lock up for a while.
   Status submit(Operation &operation);
+  /// Queue::waitIdle() with the lock held.
+  Status waitIdle(Deadline deadline);
   /// The completion drain and the fault check.
   Status update();
   /// Publishes what can be; true if something was.
@@ -143,6 +145,7 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   EngineWork workOf(const Operation &operation) const;
   void noteSubmission(Submission &work, const Operation &operation);
   void noteCompletion(Submission &work);
+  void noteAccesses(const driver::DispatchAccesses &dispatch);
   void noteCancellation(Submission &work, bool faulted);
   void noteFault(const Submission *culprit, isa::mmio::FaultCause cause,
                  uint64_t index, uint32_t command, uint64_t core, uint64_t pc,

@@ -70,7 +70,32 @@ RaceDetector::NodePointer RaceDetector::submit(uint32_t queue,
   return node;
 }
 
-void RaceDetector::access(const NodePointer &node, Access access) {
+void RaceDetector::observe(const NodePointer &node, const std::string &kernel,
+                           Access access) {
+  if (node->state != Node::State::Open)
+    return;
+  // An operation that declares nothing says nothing that could be wrong.
+  if (!node->operation.declared.empty() &&
+      !TESSERA_MUTANT("undeclared-not-told")) {
+    RangeSet covered;
+    for (const Access &each : node->operation.declared)
+      if (each.space == access.space && (each.write || !access.write))
+        covered.add(each.low, each.high);
+    covered.forEachMissing(
+        access.low, access.high, [&](uint64_t low, uint64_t high) {
+          auto [place, isNew] = knownUndeclared.try_emplace(
+              node->site->kind + '\n' + kernel + '\n' + access.buffer +
+                  (access.write ? "w" : "r"),
+              notDeclared.size());
+          if (!isNew) {
+            ++notDeclared[place->second].occurrences;
+            return;
+          }
+          notDeclared.push_back({node->site->text, kernel, access.write,
+                                 access.buffer, low - access.base,
+                                 high - access.base});
+        });
+  }
   node->operation.accesses.push_back(std::move(access));
 }
 
@@ -104,6 +129,8 @@ void RaceDetector::joinWait(Knowledge &into, const Point &wait, bool forHost) {
 void RaceDetector::process(Node &node) {
   if (node.state != Node::State::Open)
     return; // Processing: a cycle of waits, which cannot have completed.
+  if (observer)
+    observer();
   node.state = Node::State::Processing;
   if (node.operation.barrier) {
     for (const NodePointer &earlier : node.earlier)
@@ -129,6 +156,7 @@ void RaceDetector::process(Node &node) {
   for (const Access &access : node.operation.accesses)
     check(node.site, node.before, access);
   node.operation.accesses.clear();
+  node.operation.declared.clear();
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,6 +28,7 @@
 #include "tessera/runtime/Diagnosis.h"
 #include <array>
 #include <deque>
+#include <functional>
 #include <set>
 
 namespace tessera::runtime {
@@ -51,6 +52,8 @@ public:
     std::vector<Point> waits, signals;
     bool barrier = false; ///< Starts after all earlier work of its queue.
     std::vector<Access> accesses;
+    /// Those of `accesses` that kernels are declared to make.
+    std::vector<Access> declared;
     /// Its signals are of system scope; else a wait of the host orders what it
     /// submits then, but none of its own accesses.
     bool releasesToHost = true;
@@ -61,8 +64,12 @@ public:
 
   uint32_t addQueue(std::string label);
   NodePointer submit(uint32_t queue, Operation operation);
-  /// More accesses of an operation that has not been completed yet.
-  void access(const NodePointer &node, Access access);
+  /// What a kernel of an operation that has not been completed yet touched;
+  /// `kernel` says which one.
+  void observe(const NodePointer &node, const std::string &kernel,
+               Access access);
+  /// Called before operations are looked at, to bring what kernels touched.
+  void setObserver(std::function<void()> bring) { observer = std::move(bring); }
   /// The device is done with it.
   void complete(const NodePointer &node);
   /// It failed or never ran: its accesses do not count.
@@ -83,6 +90,9 @@ public:
   }
 
   const std::vector<RaceReport> &reports() const { return found; }
+  const std::vector<UndeclaredAccess> &undeclared() const {
+    return notDeclared;
+  }
 
 private:
   struct Signal {
@@ -115,6 +125,9 @@ private:
   uint64_t sitesMade = 0;
   std::vector<RaceReport> found;
   std::map<std::string, size_t> known; ///< Reports by their kinds of sites.
+  std::function<void()> observer;
+  std::vector<UndeclaredAccess> notDeclared;
+  std::map<std::string, size_t> knownUndeclared; ///< By kind.
 };
 
 } // namespace tessera::runtime

@@ -96,6 +96,8 @@ Status Reservation::publish() {
                                 "not written",
                                 queue.label, i, written.size()));
   Hardware::Lock lock = queue.hardware->lock();
+  TESSERA_RETURN_IF_ERROR(
+      queue.hardware->spend(queue.hardware->costs.submitNs));
   TESSERA_RETURN_IF_ERROR(queue.update());
   // A queue that stopped has taken the slots back.
   if (queue.life != life)

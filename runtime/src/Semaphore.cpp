@@ -211,6 +211,8 @@ Result<uint64_t> Semaphore::value() const {
   if (!state)
     return emptyHandle();
   Hardware::Lock lock = state->hardware->lock();
+  TESSERA_RETURN_IF_ERROR(
+      state->hardware->spend(state->hardware->costs.accessNs));
   return state->value();
 }
 
@@ -228,6 +230,8 @@ Status Semaphore::signal(uint64_t value) {
     return Status(StatusCode::FailedPrecondition,
                   fmt::format("semaphore '{}': signal {}: {}", state->label,
                               value, state->hardware->closed.message()));
+  TESSERA_RETURN_IF_ERROR(
+      state->hardware->spend(state->hardware->costs.accessNs));
   return signalFromHost(*state, value);
 }
 
@@ -235,7 +239,8 @@ Status Semaphore::wait(uint64_t value, Deadline deadline) const {
   if (!state)
     return emptyHandle();
   Hardware::Lock lock = state->hardware->lock();
-  return waitForSemaphore(*state, value, deadline);
+  return state->hardware->waitAndWake(
+      [&] { return waitForSemaphore(*state, value, deadline); });
 }
 
 uint32_t Semaphore::index() const { return state ? state->index : 0; }

@@ -8,6 +8,7 @@
 #include "tessera/sim/Device.h"
 #include "MemoryReport.h"
 #include "TrafficSampler.h"
+#include "check/AccessLog.h"
 #include "check/Checker.h"
 #include "core/CoreState.h"
 #include "cp/CommandProcessor.h"
@@ -85,6 +86,7 @@ struct Device::Impl {
   CommandProcessor cp;
   std::vector<std::unique_ptr<Core>> cores;
   std::optional<Checker> checker;
+  std::optional<AccessLog> accesses;
   TrafficSampler sampler;
 };
 
@@ -180,6 +182,12 @@ StopReason Device::advance(Time deadline) {
   }
   stopped();
   return StopReason::Interrupted;
+}
+
+void Device::idle(Time until) {
+  EventQueue &events = impl->events;
+  if (impl->cp.interrupts.empty())
+    events.passTo(std::max(events.now(), std::min(until, events.nextTime())));
 }
 
 bool Device::step() {
@@ -307,6 +315,16 @@ Status Device::checkConservation() {
                                   "cycles",
                                   core->index, engine.total(), now));
   return Status::success();
+}
+
+void Device::observeAccesses() {
+  if (!impl->accesses)
+    impl->services.accesses = &impl->accesses.emplace();
+}
+
+std::vector<KernelAccesses> Device::takeAccesses() {
+  return impl->accesses ? impl->accesses->take()
+                        : std::vector<KernelAccesses>();
 }
 
 void Device::setTraceObserver(TraceObserver *observer) {

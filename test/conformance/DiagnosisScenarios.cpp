@@ -270,6 +270,115 @@ TEST_P(DiagnosisConformance, host_call_edges) {
 
 TESSERA_CONFORMANCE(DiagnosisConformance);
 
+class ObservedKernelConformance : public Conformance {};
+
+// What kernels really touch is looked at, too, and compared with what is
+// declared.
+TEST_P(ObservedKernelConformance, observed_kernels) {
+  Buffer in = buffer(256, "in"), out = buffer(256, "out"),
+         copy = buffer(256, "copy");
+  std::vector<uint32_t> words(64, 7);
+  ASSERT_OK(in.write(0, std::as_bytes(std::span(words))));
+  // Reads words 4 to 19 of one buffer, writes words 8 to 23 of the other.
+  Result<TestKernel> kernel =
+      TestKernel::move(space, out.address() + 32, in.address() + 16, 16);
+  ASSERT_OK(kernel.status());
+  ASSERT_OK(device.observeKernels());
+  Queue q = queue("Q"), other = queue("other");
+  Semaphore s = semaphore("S");
+
+  // Nothing declared: a race all the same, exact to the byte.
+  ASSERT_OK(q.dispatch(kernel->kernel(), {}, {},
+                       {.signal = {{s, 1}}, .label = "kernel"}));
+  ASSERT_OK(other.copy({copy, 0, 64}, {out, 64, 64}, {.label = "early"}));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_OK(other.waitIdle());
+  EXPECT_EQ(contents(out)[8], 7u);
+  ASSERT_EQ(device.races().size(), 1u);
+  RaceReport race = device.races().front();
+  EXPECT_EQ(race.buffer, "out");
+  EXPECT_EQ(race.low, 64u);
+  EXPECT_EQ(race.high, 96u);
+  EXPECT_THAT(race.print(), HasSubstr("'kernel' (queue 'Q', operation 0)"));
+  EXPECT_TRUE(device.undeclaredAccesses().empty());
+  // Bytes that it leaves alone; and with the edge.
+  ASSERT_OK(q.dispatch(kernel->kernel(), {}, {}, {.signal = {{s, 2}}}));
+  ASSERT_OK(other.copy({copy, 0, 64}, {out, 96, 64}));
+  ASSERT_OK(other.copy({copy, 64, 64}, {out, 32, 64}, {.wait = {{s, 2}}}));
+  ASSERT_OK(q.waitIdle());
+  ASSERT_OK(other.waitIdle());
+  EXPECT_EQ(device.races().size(), 1u);
+
+  // A declaration that holds, and one that does not: the kernel reads 8 bytes
+  // before what is declared, and writes what is declared to be read.
+  ASSERT_OK(q.dispatch(
+      kernel->kernel(), {}, {},
+      {.barrier = true,
+       .uses = {{{in, 16, 64}, Use::Read}, {{out, 0, 256}, Use::Write}}}));
+  ASSERT_OK(q.waitIdle());
+  EXPECT_TRUE(device.undeclaredAccesses().empty());
+  for (int repeated = 0; repeated < 2; ++repeated)
+    ASSERT_OK(q.dispatch(
+        kernel->kernel(), {}, {},
+        {.barrier = true,
+         .label = "liar",
+         .uses = {{{in, 24, 64}, Use::Read}, {{out, 32, 64}, Use::Read}}}));
+  ASSERT_OK(q.waitIdle());
+  std::vector<UndeclaredAccess> undeclared = device.undeclaredAccesses();
+  ASSERT_EQ(undeclared.size(), 2u);
+  EXPECT_EQ(undeclared[0].buffer, "in");
+  EXPECT_FALSE(undeclared[0].writes);
+  EXPECT_EQ(undeclared[0].low, 16u);
+  EXPECT_EQ(undeclared[0].high, 24u);
+  EXPECT_EQ(undeclared[0].occurrences, 2u);
+  EXPECT_EQ(undeclared[1].buffer, "out");
+  EXPECT_TRUE(undeclared[1].writes);
+  EXPECT_EQ(undeclared[1].low, 32u);
+  EXPECT_EQ(undeclared[1].high, 96u);
+  EXPECT_THAT(undeclared[1].print(), HasSubstr("'liar' (queue 'Q', operation"));
+  EXPECT_THAT(undeclared[1].print(),
+              HasSubstr("writes bytes 32 to 96 of buffer 'out', which is not "
+                        "declared (2 times)"));
+
+  // In a command buffer the command is named.
+  Result<CommandBuffer> made = CommandBuffer::create(space, "commands");
+  ASSERT_OK(made.status());
+  ASSERT_OK(made->dispatch(kernel->kernel(), BufferRange(), {}));
+  made->nameCommand(0, "layer 7");
+  ASSERT_OK(made->uses({in, 0, 256}, Use::Read));
+  ASSERT_OK(made->finish());
+  ASSERT_OK(q.execute(*made, {}, {.barrier = true}));
+  ASSERT_OK(q.waitIdle());
+  undeclared = device.undeclaredAccesses();
+  ASSERT_EQ(undeclared.size(), 3u);
+  EXPECT_EQ(undeclared[2].kernel, "command 0 'layer 7'");
+  // A consumer that completes first brings its producer's accesses: the report
+  // does not depend on which queue is looked at first.
+  size_t before = device.races().size();
+  ASSERT_OK(q.dispatch(kernel->kernel(), {}, {},
+                       {.signal = {{s, 3}}, .barrier = true}));
+  ASSERT_OK(other.fill({out, 32, 64}, 1, {.wait = {{s, 3}}}));
+  ASSERT_OK(other.waitIdle());
+  EXPECT_EQ(device.races().size(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, ObservedKernelConformance,
+                         ::testing::Values("simulator", "exploring", "eager",
+                                           "unreliable", "recorded"),
+                         [](const auto &info) { return info.param; });
+
+class SilentDeviceConformance : public Conformance {};
+
+// A device that does not tell what kernels touch says so.
+TEST_P(SilentDeviceConformance, observed_kernels_unsupported) {
+  EXPECT_ERROR(device.observeKernels(), Unsupported,
+               "device 'device': observation of kernels");
+  EXPECT_TRUE(device.undeclaredAccesses().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, SilentDeviceConformance,
+                         ::testing::Values("null"));
+
 class HungKernelConformance : public Conformance {};
 
 // Where an endless kernel is, is told by the device's way-points.

@@ -34,12 +34,47 @@ std::vector<Instruction> TestKernel::endless() {
           instruction(Opcode::HALT, {})};
 }
 
+Result<TestKernel> TestKernel::move(const AddressSpace &space,
+                                    uint64_t destination, uint64_t source,
+                                    uint32_t words) {
+  auto row = [&](Space in, uint64_t base) {
+    Descriptor td;
+    td.space = in;
+    td.rank = 1;
+    td.base = base;
+    td.extents[0] = words;
+    td.strides[0] = 1;
+    return td;
+  };
+  std::vector<Instruction> program;
+  for (int64_t i = 0; i < 3; ++i)
+    program.push_back(
+        instruction(Opcode::TDLOAD, {{td_load::td, i}, {td_load::index, i}}));
+  Instruction load =
+      instruction(Opcode::LOAD, {{load::dst, 1}, {load::src, 0}});
+  load.signals[0] = {0, 1};
+  Instruction store =
+      instruction(Opcode::STORE, {{store::dst, 2}, {store::src, 1}});
+  store.waits[0] = {0, 1};
+  program.push_back(load);
+  program.push_back(store);
+  program.push_back(instruction(Opcode::HALT, {}));
+  return create(space, program,
+                {.descriptors = {row(Space::Global, source), row(Space::Spm, 0),
+                                 row(Space::Global, destination)}});
+}
+
 Result<TestKernel> TestKernel::create(const AddressSpace &constSpace,
                                       const std::vector<Instruction> &program,
                                       Options options) {
   AddressSpace space = constSpace;
   TestKernel kernel;
   std::vector<uint8_t> bytes;
+  for (const Descriptor &td : options.descriptors) {
+    bytes.resize(bytes.size() + descriptorBytes);
+    encode(td, std::span(bytes).last<descriptorBytes>());
+  }
+  uint64_t textAt = bytes.size();
   for (const Instruction &inst : program)
     TESSERA_RETURN_IF_ERROR(encode(inst, bytes));
   BufferOptions text;
@@ -49,8 +84,12 @@ Result<TestKernel> TestKernel::create(const AddressSpace &constSpace,
   TESSERA_RETURN_IF_ERROR(
       kernel.text.write(0, std::as_bytes(std::span(bytes))));
   KernelRecord record;
-  record.text = kernel.text.address();
-  record.textBytes = uint32_t(bytes.size());
+  record.text = kernel.text.address() + textAt;
+  record.textBytes = uint32_t(bytes.size() - textAt);
+  if (!options.descriptors.empty()) {
+    record.descriptors = kernel.text.address();
+    record.numDescriptors = uint32_t(options.descriptors.size());
+  }
   auto image = encode(record);
   TESSERA_ASSIGN_OR_RETURN(kernel.record, space.allocate(image.size()));
   TESSERA_RETURN_IF_ERROR(

@@ -8,6 +8,7 @@
 #ifndef TESSERA_TEST_CONFORMANCE_TESTKERNELS_H
 #define TESSERA_TEST_CONFORMANCE_TESTKERNELS_H
 
+#include "tessera/ISA/Descriptor.h"
 #include "tessera/ISA/Instruction.h"
 #include "tessera/ISA/Packet.h"
 #include "tessera/runtime/AddressSpace.h"
@@ -16,15 +17,21 @@
 
 namespace tessera::runtime {
 
-/// A program of scalar instructions in device memory.
+/// A small program in device memory.
 struct TestKernel {
   struct Options {
     bool executable = true;
+    std::vector<isa::Descriptor> descriptors{};
   };
   /// Runs for `cycles` cycles, at least 3: a loop, so many repetitions, a halt.
   static std::vector<isa::Instruction> spin(uint64_t cycles);
   /// Never ends.
   static std::vector<isa::Instruction> endless();
+
+  /// Moves `words` words of 4 bytes from one address to another.
+  static Result<TestKernel> move(const AddressSpace &space,
+                                 uint64_t destination, uint64_t source,
+                                 uint32_t words);
 
   static Result<TestKernel> create(const AddressSpace &space,
                                    const std::vector<isa::Instruction> &program,

@@ -30,6 +30,8 @@ class CInterface(unittest.TestCase):
             np.testing.assert_array_equal(found, expected)
             self.assertRegex(result.stdout, r"ran for \d{4,} cycles")
             self.assertIn("races: none", result.stdout)
+            # The compiler's declarations are true.
+            self.assertIn("undeclared accesses: none", result.stdout)
 
             # Misuse is one line and status 1.
             (work / "short.bin").write_bytes(b"1234")

@@ -30,6 +30,31 @@ class Docs(unittest.TestCase):
                 if not target.startswith(("http://", "https://")):
                     self.assertTrue((page.parent / target).exists(), f"{page}: {target}")
 
+    def test_runtime_pages_have_every_call(self):
+        """What a class of the runtime offers is named on its page, or where faults are found."""
+        pages = {"AddressSpace": "address-space", "MemoryPool": "memory-pool",
+                 "CommandBuffer": "command-buffer", "Snapshot": "device", "Deadline": "device",
+                 "HostCosts": "device"}
+        diagnosis = (ROOT / "docs" / "diagnosis.md").read_text()
+        headers = sorted((ROOT / "runtime/include/tessera/runtime").glob("*.h"))
+        self.assertGreater(len(headers), 10)
+        checked = 0
+        for header in headers:
+            page = ROOT / "docs" / "runtime" / (pages.get(header.stem, header.stem.lower()) + ".md")
+            text = diagnosis + (page.read_text() if page.exists() else "")
+            named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]*)`", text)) +
+                                   " ".join(re.findall(r"^    .*$", text, re.M))))
+            for kind, name, body in re.findall(r"^(class|struct) (\w+)[^;{]*\{\n(.*?)^\};",
+                                               header.read_text(), re.M | re.S):
+                public = body.split("private:")[0]
+                # Of the declarations, which the class's indentation begins, the word before
+                # the parenthesis.
+                calls = re.findall(r"^  (?! |return|operator|TESSERA)[\w:<>,&* ]+?[ &*](\w+)\(", public, re.M)
+                for call in set(calls) - {name, "operator", "bool"}:
+                    checked += 1
+                    self.assertIn(call, named, f"{header.name}: {name}::{call} is not on {page.name}")
+        self.assertGreater(checked, 80)
+
     def check_commands(self, page):
         """Runs the page's commands, one after the other, in a folder of their own."""
         commands = [line.strip() for line in page.read_text().splitlines()

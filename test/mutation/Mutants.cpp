@@ -77,6 +77,8 @@ std::span<const Mutant> all() {
        "a cycle of waits ends as a timeout"},
       {"deadline-late", "wait_timeout_exact",
        "a deadline passes a femtosecond late"},
+      {"host-costs-nothing", "host_costs",
+       "what the host's calls cost is not spent"},
       // Diagnosis and drivers.
       {"storm-not-coalesced", "fault_storm",
        "each fault of a storm is a report"},
@@ -84,6 +86,8 @@ std::span<const Mutant> all() {
        "the engines' counters are not compared"},
       {"races-without-the-host", "host_races",
        "accesses of the host are not looked at"},
+      {"undeclared-not-told", "observed_kernels",
+       "what kernels touch is not compared with what is declared"},
       {"dump-without-waits", "hang_dump", "a dump has no waits"},
       {"recorder-misses-host-stores", "record_replay",
        "stores of the host are not recorded"},

@@ -22,11 +22,13 @@
 #include "kernel/ZeroedBytes.h"
 #include "memory/Mmu.h"
 #include "tessera/sim/Device.h"
+#include "tessera/sim/KernelAccesses.h"
 #include <map>
 
 namespace tessera::sim {
 
 /// What every component of a device uses.
+class AccessLog;
 class Checker;
 struct Services {
   const Architecture &arch;
@@ -38,7 +40,8 @@ struct Services {
   Mmu &mmu;
   PhysicalMemory &memory;
   TraceObserver *observer = nullptr;
-  Checker *checker = nullptr; ///< In the checking modes.
+  Checker *checker = nullptr;    ///< In the checking modes.
+  AccessLog *accesses = nullptr; ///< While somebody wants to know.
 
   /// The core clock's edge at, or after, the present. Only the host acts
   /// between edges.
@@ -73,6 +76,7 @@ struct CoreTask {
   std::vector<uint64_t> arguments;
   uint32_t indexInDispatch = 0, numCores = 1;
   Noc::Rectangle cores; ///< Of the dispatch.
+  DispatchPlace place;
 
   template <typename A> void serialize(A &ar);
 };

@@ -38,6 +38,7 @@ template <typename A> void serialize(A &ar, InstructionStatistics &s) {
 
 template <typename A> void CoreTask::serialize(A &ar) {
   fields(ar, root, kernel, record, arguments, indexInDispatch, numCores, cores);
+  fields(ar, place.queue, place.packet, place.command);
   std::vector<uint8_t> text, descriptors, maps;
   bool has = bool(image);
   fields(ar, has);

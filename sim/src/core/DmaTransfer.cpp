@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/DmaTransfer.h"
+#include "check/AccessLog.h"
 #include "check/Checker.h"
 #include "numerics/Formats.h"
 #include "tessera/Support/Random.h"
@@ -164,6 +165,9 @@ private:
       transfer.padding = Padding{destination, entry.window, {}};
   }
   void tell(const Descriptor &td, bool written) {
+    AccessLog *log = core.services.accesses;
+    if (log && td.space == Space::Global)
+      log->add(core.task, td, written);
     Checker *checker = core.services.checker;
     if (!checker)
       return;

@@ -128,6 +128,7 @@ void CommandProcessor::recordRead(uint32_t q, Slot &slot) {
     return fault(q, slot.id, FaultCause::DescriptorMemoryOverflow,
                  descriptorBytes);
   slot.task.root = root;
+  slot.task.place = {q, slot.fetched.ringIndex, slot.fetched.command};
   slot.task.kernel = d.kernel;
   slot.task.record = r;
   slot.argumentBytesRead = 0;

@@ -378,6 +378,13 @@ Progress FaultDriver::doAdvance(Time deadline) {
   return Progress::Quiescent;
 }
 
+void FaultDriver::doIdle(Time until) {
+  if (!lost.ok())
+    return;
+  below->idle(std::min(until, nextDue()));
+  deliver(below->now());
+}
+
 std::vector<Interrupt> FaultDriver::doTakeInterrupts() {
   filterInterrupts();
   return std::exchange(ready, {});

@@ -51,6 +51,7 @@ public:
     std::lock_guard lock(mutex);
     return time;
   }
+  void idle(Time until) override;
   Progress advance(Time deadline) override;
   std::vector<Interrupt> takeInterrupts() override {
     std::lock_guard lock(mutex);
@@ -153,17 +154,6 @@ Status NullDriver::mmioWrite(uint64_t offset, uint64_t value) {
     return queues[queue].writeRegister(
         (offset - mmio::queueBase) % mmio::queueStride, value);
   }
-  if (offset == mmio::reset) {
-    if (value & 1) {
-      for (NullQueue &queue : queues)
-        queue.reset();
-      std::fill(semaphores.begin(), semaphores.end(), 0);
-      for (std::set<uint64_t> &waiting : armed)
-        waiting.clear();
-      pending.clear();
-    }
-    return Status::success();
-  }
   return noRegister(offset);
 }
 
@@ -225,6 +215,17 @@ Progress NullDriver::advance(Time deadline) {
     for (NullQueue &queue : queues)
       queue.complete();
   }
+}
+
+void NullDriver::idle(Time until) {
+  std::lock_guard lock(mutex);
+  for (NullQueue &queue : queues)
+    queue.schedule();
+  if (!pending.empty())
+    return;
+  for (const NullQueue &queue : queues)
+    until = std::min(until, queue.nextCompletion());
+  time = std::max(time, until);
 }
 
 std::unique_ptr<Driver> makeNullDriver(const Architecture &architecture,

@@ -21,6 +21,13 @@ namespace tessera::driver {
 RecordDriver::RecordDriver(std::unique_ptr<Driver> driver,
                            RecordOptions options)
     : ForwardingDriver(std::move(driver)), options(options) {
+  describe();
+}
+RecordDriver::RecordDriver(Driver &lent, RecordOptions options)
+    : ForwardingDriver(lent), options(options) {
+  describe();
+}
+void RecordDriver::describe() {
   record.architecture = below->architecture().name;
   record.isaHash = below->architecture().isaHash();
   record.timingHash = below->architecture().timingHash();
@@ -208,6 +215,17 @@ Progress RecordDriver::doAdvance(Time deadline) {
   Progress progress = operation.progress;
   add(std::move(operation));
   return progress;
+}
+
+void RecordDriver::doIdle(Time until) {
+  if (!enter().ok())
+    return;
+  below->idle(until);
+  RecordedOperation operation;
+  operation.kind = Kind::Idle;
+  operation.value = until;
+  operation.time = below->now();
+  add(std::move(operation));
 }
 
 std::vector<Interrupt> RecordDriver::doTakeInterrupts() {

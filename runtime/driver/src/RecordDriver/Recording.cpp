@@ -17,7 +17,7 @@ namespace tessera::driver {
 
 /// "TSRRECOR".
 static constexpr uint64_t recordingMagic = 0x524f'4345'5252'5354;
-static constexpr uint32_t recordingVersion = 1;
+static constexpr uint32_t recordingVersion = 2;
 /// Kind, space, code, progress, and the counts of data and interrupts.
 static constexpr uint64_t leastOperationBytes = 4 + 4 * 8 + 2 * 8;
 
@@ -201,6 +201,8 @@ std::string RecordedOperation::print() const {
   case Kind::Stall:
     return fmt::format("stall unit {} of queue {} for {} cycles{}",
                        address & 0xff, address >> 8, value, outcome);
+  case Kind::Idle:
+    return fmt::format("idle until {}: {} fs", value, time);
   }
   return "unknown";
 }

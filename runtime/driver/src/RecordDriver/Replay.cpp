@@ -23,57 +23,6 @@ std::string Divergence::print() const {
 
 namespace {
 
-/// A driver that is only lent.
-class Borrowed final : public Driver {
-public:
-  explicit Borrowed(Driver &driver) : driver(driver) {}
-  const Architecture &architecture() const override {
-    return driver.architecture();
-  }
-  std::span<std::byte> hostMemory() override { return driver.hostMemory(); }
-  Status readMemory(PhysicalSpace space, uint64_t address,
-                    std::span<std::byte> data) override {
-    return driver.readMemory(space, address, data);
-  }
-  Status writeMemory(PhysicalSpace space, uint64_t address,
-                     std::span<const std::byte> data) override {
-    return driver.writeMemory(space, address, data);
-  }
-  uint64_t memorySize(PhysicalSpace space) const override {
-    return driver.memorySize(space);
-  }
-  Status mmioWrite(uint64_t offset, uint64_t value) override {
-    return driver.mmioWrite(offset, value);
-  }
-  Result<uint64_t> mmioRead(uint64_t offset) override {
-    return driver.mmioRead(offset);
-  }
-  Time now() const override { return driver.now(); }
-  Progress advance(Time deadline) override { return driver.advance(deadline); }
-  std::vector<Interrupt> takeInterrupts() override {
-    return driver.takeInterrupts();
-  }
-  Status armSemaphore(uint32_t semaphore, uint64_t value) override {
-    return driver.armSemaphore(semaphore, value);
-  }
-  Status claim(PhysicalSpace space, uint64_t address, uint64_t bytes) override {
-    return driver.claim(space, address, bytes);
-  }
-  void release(PhysicalSpace space, uint64_t address, uint64_t bytes) override {
-    driver.release(space, address, bytes);
-  }
-  Status stall(Unit unit, uint32_t queue, uint64_t cycles) override {
-    return driver.stall(unit, queue, cycles);
-  }
-  Result<std::vector<std::byte>> save() override { return driver.save(); }
-  Status restore(std::span<const std::byte> snapshot) override {
-    return driver.restore(snapshot);
-  }
-
-private:
-  Driver &driver;
-};
-
 /// Largest transfer that a recording may ask for.
 constexpr uint64_t maxTransfer = uint64_t(1) << 32;
 
@@ -107,6 +56,9 @@ bool perform(const RecordedOperation &o, Driver &driver) {
   }
   case Kind::Advance:
     (void)driver.advance(o.value);
+    return true;
+  case Kind::Idle:
+    driver.idle(o.value);
     return true;
   case Kind::TakeInterrupts:
     (void)driver.takeInterrupts();
@@ -149,8 +101,7 @@ Result<ReplayReport> replay(const Recording &recording, Driver &driver) {
                               recording.hostBytes,
                               driver.memorySize(PhysicalSpace::Host)));
   // The same observer that recorded says what the repetition gives.
-  RecordDriver again(std::make_unique<Borrowed>(driver),
-                     {.threadsTakeTurns = true});
+  RecordDriver again(driver, {.threadsTakeTurns = true});
   ReplayReport report;
   for (size_t i = 0; i < recording.operations.size(); ++i) {
     const RecordedOperation &wanted = recording.operations[i];

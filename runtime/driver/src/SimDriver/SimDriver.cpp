@@ -63,6 +63,11 @@ Progress SimDriver::advance(Time deadline) {
   return Progress::Quiescent;
 }
 
+void SimDriver::idle(Time until) {
+  std::lock_guard lock(mutex);
+  simulated->idle(until);
+}
+
 static Interrupt::Kind kindOf(sim::DeviceInterrupt::Kind kind) {
   switch (kind) {
   case sim::DeviceInterrupt::Kind::Packet:
@@ -105,6 +110,27 @@ static sim::StallableUnit unitOf(Unit unit) {
 Status SimDriver::stall(Unit unit, uint32_t queue, uint64_t cycles) {
   std::lock_guard lock(mutex);
   return simulated->stall(unitOf(unit), queue, cycles);
+}
+
+Status SimDriver::observeAccesses() {
+  std::lock_guard lock(mutex);
+  simulated->observeAccesses();
+  return Status::success();
+}
+
+std::vector<DispatchAccesses> SimDriver::takeAccesses() {
+  std::lock_guard lock(mutex);
+  std::vector<DispatchAccesses> result;
+  for (sim::KernelAccesses &each : simulated->takeAccesses()) {
+    DispatchAccesses &to = result.emplace_back();
+    to.queue = each.place.queue;
+    to.packet = each.place.packet;
+    if (each.place.command != sim::DispatchPlace::noCommand)
+      to.command = each.place.command;
+    to.read = std::move(each.read);
+    to.written = std::move(each.written);
+  }
+  return result;
 }
 
 std::vector<std::string> SimDriver::wayPoints() {

@@ -12,7 +12,8 @@
 //
 // Threads: every call may come from any thread. One lock per device guards the
 // state of all its objects (Hardware.h); publication of a packet to the device
-// is a release store of its header byte. Device time passes only inside waits.
+// is a release store of its header byte. Device time passes inside waits, and
+// as much as HostCosts say in other calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 #include "tessera/driver/Driver.h"
 #include "tessera/runtime/Deadline.h"
 #include "tessera/runtime/Diagnosis.h"
+#include "tessera/runtime/HostCosts.h"
 #include "tessera/runtime/Snapshot.h"
 #include <memory>
 #include <string>
@@ -38,6 +40,8 @@ struct DeviceStatistics {
   uint64_t operationsParked = 0;
   uint64_t slotSwitches = 0; ///< Times that a queue took a hardware slot.
   uint64_t notifications = 0, notificationOverflows = 0;
+  /// Device time that the host's work took, femtoseconds; of all threads.
+  driver::Time hostTime = 0;
 };
 
 /// Of one physical space. Bytes.
@@ -54,9 +58,11 @@ struct MemoryStatistics {
 class Device {
 public:
   Device() = default;
-  /// Takes over a driver whose device is fresh from reset.
+  /// Takes over a driver whose device is fresh from reset. InvalidArgument for
+  /// costs beyond an hour.
   static Result<Device> create(std::unique_ptr<driver::Driver> driver,
-                               std::string label = "device");
+                               std::string label = "device",
+                               const HostCosts &costs = {});
 
   const Architecture &architecture() const;
   const std::string &label() const;
@@ -100,6 +106,12 @@ public:
   /// host time and memory, no device time.
   void detectRaces();
   std::vector<RaceReport> races() const;
+  /// Looks for races with what kernels really read and write as well as with
+  /// what is declared, from operations submitted now on; and compares the two.
+  /// Unsupported by devices that do not tell.
+  Status observeKernels();
+  /// What kernels of operations that declare anything touched beyond it.
+  std::vector<UndeclaredAccess> undeclaredAccesses() const;
   /// Whether the device's engines did what the operations reported complete ask
   /// for: Internal names the queue. Of idle queues only; waitIdle() does it
   /// too.

@@ -34,6 +34,19 @@ struct RaceReport {
   std::string print() const;
 };
 
+/// Bytes that a kernel touched and that nobody had declared
+/// (Device::observeKernels()).
+struct UndeclaredAccess {
+  std::string operation; ///< "'run' (queue 'Q', operation 3)".
+  std::string kernel;    ///< "command 2 'layer 7'"; empty: the operation.
+  bool writes = false;
+  std::string buffer;
+  uint64_t low = 0, high = 0; ///< Bytes of the buffer, of the first occurrence.
+  uint64_t occurrences = 1;
+
+  std::string print() const;
+};
+
 /// A fault of the device. Faults of the same cause at the same page are one
 /// report.
 struct FaultReport {

@@ -19,6 +19,7 @@
 #include "tessera/ISA/PageTable.h"
 #include "tessera/Support/Status.h"
 #include "tessera/sim/Check.h"
+#include "tessera/sim/KernelAccesses.h"
 #include "tessera/sim/MemoryStatistics.h"
 #include "tessera/sim/Statistics.h"
 #include "tessera/sim/Trace.h"
@@ -92,6 +93,8 @@ public:
   /// Runs until an interrupt is pending, the deadline or quiescence. Comes back
   /// at once if an interrupt is pending already.
   StopReason advance(Time deadline);
+  /// Lets the clock of an idle device go on to `until`, or to its next event.
+  void idle(Time until);
   /// Executes one event; false if there is none. For debuggers and snapshots
   /// at every event boundary.
   bool step();
@@ -130,6 +133,11 @@ public:
   /// What the checking modes found until now; deadlocks only when nothing can
   /// happen any more. A restored snapshot's earlier accesses are not known.
   std::vector<Finding> findings() const;
+  /// From now on what dispatches read and write is collected. Takes host time,
+  /// no simulated time; not part of a snapshot.
+  void observeAccesses();
+  /// What they touched since the last time.
+  std::vector<KernelAccesses> takeAccesses();
   /// Hash of DRAM, shared SRAM, every core's SPM and ACC: for tests of
   /// equality.
   uint64_t memoryHash() const;

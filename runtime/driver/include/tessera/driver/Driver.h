@@ -18,6 +18,7 @@
 
 #include "tessera/Arch/Architecture.h"
 #include "tessera/ISA/PageTable.h"
+#include "tessera/Support/RangeSet.h"
 #include "tessera/Support/Status.h"
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,14 @@ enum class Unit : uint8_t {
   CopyEngine,
   QueueFrontEnd, ///< Reading and decoding the packets of one queue.
   Cores,         ///< The start of dispatches, of all queues.
+};
+
+/// What a dispatch read and wrote: virtual addresses of its queue's context.
+struct DispatchAccesses {
+  uint32_t queue = 0;
+  uint64_t packet = 0;             ///< Index in the queue's ring.
+  std::optional<uint32_t> command; ///< In a command buffer.
+  RangeSet read, written;
 };
 
 /// Why `advance` came back.
@@ -81,6 +90,10 @@ public:
   virtual Time now() const = 0;
   /// Lets the device run until an interrupt, the deadline or quiescence.
   virtual Progress advance(Time deadline) = 0;
+  /// Nothing happens in a simulated device while it is idle, and its clock
+  /// stands still: lets it go on to `until`, as a real one's does by itself, or
+  /// as far as nothing happens.
+  virtual void idle(Time /*until*/) {}
   /// Takes the pending interrupts, oldest first.
   virtual std::vector<Interrupt> takeInterrupts() = 0;
   /// Asks for a SemaphoreSignal interrupt when the semaphore reaches `value`.
@@ -101,6 +114,15 @@ public:
   virtual Status stall(Unit /*unit*/, uint32_t /*queue*/, uint64_t /*cycles*/) {
     return Status(StatusCode::Unsupported, "this device cannot be stalled");
   }
+
+  /// Collects from now on what dispatches read and write; Unsupported where the
+  /// device does not tell.
+  virtual Status observeAccesses() {
+    return Status(StatusCode::Unsupported,
+                  "this device does not tell what kernels touch");
+  }
+  /// Those since the last call; all of a dispatch once it has completed.
+  virtual std::vector<DispatchAccesses> takeAccesses() { return {}; }
 
   /// What every unit is doing, one line each: for people who look at a hang.
   virtual std::vector<std::string> wayPoints() { return {}; }

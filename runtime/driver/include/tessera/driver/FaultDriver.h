@@ -88,6 +88,7 @@ private:
   Status enter() override { return lost; }
   Status doMmioWrite(uint64_t offset, uint64_t value) override;
   Progress doAdvance(Time deadline) override;
+  void doIdle(Time until) override;
   std::vector<Interrupt> doTakeInterrupts() override;
   Status doClaim(isa::PhysicalSpace space, uint64_t address,
                  uint64_t bytes) override;

@@ -24,7 +24,9 @@ namespace tessera::driver {
 class ForwardingDriver : public Driver {
 public:
   explicit ForwardingDriver(std::unique_ptr<Driver> inner)
-      : below(std::move(inner)) {}
+      : below(inner.get()), owned(std::move(inner)) {}
+  /// `lent` must outlive it.
+  explicit ForwardingDriver(Driver &lent) : below(&lent) {}
 
   Driver &inner() { return *below; }
 
@@ -38,6 +40,14 @@ public:
   Time now() const final {
     std::lock_guard lock(mutex);
     return below->now();
+  }
+  Status observeAccesses() final {
+    std::lock_guard lock(mutex);
+    return below->observeAccesses();
+  }
+  std::vector<DispatchAccesses> takeAccesses() final {
+    std::lock_guard lock(mutex);
+    return below->takeAccesses();
   }
   std::vector<std::string> wayPoints() final {
     std::lock_guard lock(mutex);
@@ -67,6 +77,10 @@ public:
   Progress advance(Time deadline) final {
     std::lock_guard lock(mutex);
     return doAdvance(deadline);
+  }
+  void idle(Time until) final {
+    std::lock_guard lock(mutex);
+    doIdle(until);
   }
   std::vector<Interrupt> takeInterrupts() final {
     std::lock_guard lock(mutex);
@@ -123,6 +137,7 @@ protected:
     return below->mmioRead(offset);
   }
   virtual Progress doAdvance(Time deadline) { return below->advance(deadline); }
+  virtual void doIdle(Time until) { below->idle(until); }
   virtual std::vector<Interrupt> doTakeInterrupts() {
     return below->takeInterrupts();
   }
@@ -145,8 +160,11 @@ protected:
     return below->restore(snapshot);
   }
 
-  std::unique_ptr<Driver> below;
+  Driver *below;
   mutable std::mutex mutex;
+
+private:
+  std::unique_ptr<Driver> owned;
 };
 
 } // namespace tessera::driver

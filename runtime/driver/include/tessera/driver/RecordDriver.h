@@ -32,6 +32,8 @@ class RecordDriver final : public ForwardingDriver {
 public:
   explicit RecordDriver(std::unique_ptr<Driver> inner,
                         RecordOptions options = {});
+  /// `lent` must outlive it.
+  explicit RecordDriver(Driver &lent, RecordOptions options = {});
   ~RecordDriver() override;
 
   /// What was recorded until now.
@@ -48,6 +50,7 @@ private:
   Status doMmioWrite(uint64_t offset, uint64_t value) override;
   Result<uint64_t> doMmioRead(uint64_t offset) override;
   Progress doAdvance(Time deadline) override;
+  void doIdle(Time until) override;
   std::vector<Interrupt> doTakeInterrupts() override;
   Status doArmSemaphore(uint32_t semaphore, uint64_t value) override;
   Status doClaim(isa::PhysicalSpace space, uint64_t address,
@@ -59,6 +62,7 @@ private:
   Status doRestore(std::span<const std::byte> snapshot) override;
 
   using Kind = RecordedOperation::Kind;
+  void describe();
   void hostWrites();
   uint64_t deviceWrites();
   void add(RecordedOperation operation) {

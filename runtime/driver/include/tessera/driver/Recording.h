@@ -12,7 +12,7 @@
 // the first operation that differs is named.
 //
 // File: magic, version, architecture, host memory size, operations, a checksum
-// over all before it. docs/runtime.md has the layout.
+// over all before it. docs/diagnosis.md has the layout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +41,9 @@ struct RecordedOperation {
                     ///< host memory
     Release,        ///< space, address, value: bytes
     Stall,          ///< address: unit | queue << 8, value: cycles → code
+    Idle,           ///< value: until → time
   };
-  static constexpr uint8_t numKinds = 11;
+  static constexpr uint8_t numKinds = 12;
   Kind kind = Kind::Advance;
   isa::PhysicalSpace space = isa::PhysicalSpace::Dram;
   uint64_t address = 0, value = 0;

@@ -34,9 +34,12 @@ public:
   Result<uint64_t> mmioRead(uint64_t offset) override;
   Time now() const override;
   Progress advance(Time deadline) override;
+  void idle(Time until) override;
   std::vector<Interrupt> takeInterrupts() override;
   Status armSemaphore(uint32_t semaphore, uint64_t value) override;
   Status stall(Unit unit, uint32_t queue, uint64_t cycles) override;
+  Status observeAccesses() override;
+  std::vector<DispatchAccesses> takeAccesses() override;
   std::vector<std::string> wayPoints() override;
   Result<std::vector<std::byte>> save() override;
   Status restore(std::span<const std::byte> snapshot) override;
