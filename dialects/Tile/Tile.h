@@ -22,6 +22,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include <optional>
 
 #include "dialects/Tile/TileDialect.h.inc"
@@ -35,6 +36,9 @@ namespace tessera::tile {
 
 /// The space of a buffer; nullopt if the type carries none of this dialect's.
 std::optional<Space> getSpace(mlir::Type type);
+
+/// The buffer or argument of which `memref` is a view.
+mlir::Value getBase(mlir::Value memref);
 
 /// Smallest and largest value of `expr`, a sum of dimensions times constants
 /// and constants, over the box [0, bounds). nullopt if it is none or uses

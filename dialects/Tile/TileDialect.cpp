@@ -29,6 +29,23 @@ void TileDialect::initialize() {
       >();
 }
 
+bool GroupAttr::isRectangle(int64_t size, int64_t stride, int64_t columns) {
+  return stride == columns ||
+         (stride == 1 && (columns % size == 0 || size % columns == 0));
+}
+
+LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t size, int64_t stride, int64_t columns) {
+  if (size < 2 || stride < 1 || columns < 1)
+    return emitError() << "a group has 2 cores or more, a positive stride and "
+                          "a positive number of columns";
+  if (!isRectangle(size, stride, columns))
+    return emitError() << size << " cores at a stride of " << stride
+                       << " are no rectangle of a dispatch " << columns
+                       << " cores wide";
+  return success();
+}
+
 std::optional<Space> tessera::tile::getSpace(Type type) {
   auto memref = dyn_cast<BaseMemRefType>(type);
   if (!memref)
@@ -36,6 +53,12 @@ std::optional<Space> tessera::tile::getSpace(Type type) {
   if (auto space = dyn_cast_or_null<SpaceAttr>(memref.getMemorySpace()))
     return space.getValue();
   return std::nullopt;
+}
+
+Value tessera::tile::getBase(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  return memref;
 }
 
 std::optional<std::pair<int64_t, int64_t>>

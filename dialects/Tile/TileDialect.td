@@ -48,6 +48,34 @@ def Tile_SpaceAttr : EnumAttr<Tile_Dialect, Tile_Space, "space"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+class Tile_Attr<string name, string mnemonicName> : AttrDef<Tile_Dialect, name> {
+  let mnemonic = mnemonicName;
+}
+
+def Tile_GroupAttr : Tile_Attr<"Group", "group"> {
+  let summary = "cores that do the same load in the same iteration";
+  let description = [{
+    Of a dispatch whose rectangle is `columns` wide, core c is in one group with
+    the cores c + (i - r) * `stride` for i from 0 to `size` - 1, where its own
+    rank r is c / `stride` mod `size`. The groups are rectangles: whole rows or
+    equal parts of one (`stride` 1), or parts of a column (`stride` = `columns`).
+
+    `#tile.group<size = 4, stride = 1, columns = 4>`: the four cores of a row.
+  }];
+  let parameters = (ins "int64_t":$size, "int64_t":$stride, "int64_t":$columns);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether such groups are rectangles of the dispatch.
+    static bool isRectangle(int64_t size, int64_t stride, int64_t columns);
+    /// Cores beside one another, and rows of them.
+    int64_t getWidth() {
+      return getStride() == getColumns() ? 1 : std::min(getSize(), getColumns());
+    }
+    int64_t getHeight() { return getSize() / getWidth(); }
+  }];
+}
+
 def Tile_ReductionAttr : I32EnumAttr<"Reduction", "how `tile.map` combines values", [
     I32EnumAttrCase<"None", 0, "none">,
     I32EnumAttrCase<"Sum", 1, "sum">,

@@ -220,6 +220,16 @@ LogicalResult LoadOp::verify() {
       failed(verifyBuffer(*this, "the target", getTarget().getType(),
                           {Space::Spm})))
     return failure();
+  if (GroupAttr group = getSharedAttr()) {
+    auto alloc = getBase(getTarget()).getDefiningOp<AllocOp>();
+    if (!alloc || alloc->getBlock() != (*this)->getBlock())
+      return emitOpError(
+          "is shared: its target must be a buffer of this block");
+    if (int64_t(alloc.getDepth()) > group.getSize())
+      return emitOpError("is shared among ")
+             << group.getSize() << " cores: its target has " << alloc.getDepth()
+             << " slots, accepted: at most as many";
+  }
   return verifyCopy(*this, cast<MemRefType>(getSource().getType()),
                     cast<MemRefType>(getTarget().getType()));
 }

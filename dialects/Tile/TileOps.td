@@ -91,7 +91,26 @@ def Tile_LoadOp : Tile_CopyOp<"load"> {
     tile.load %src to %a : memref<8x8xf32, strided<[64, 1], offset: ?>, #tile.space<dram>>
                         to memref<8x8xf32, #tile.space<spm>>
     ```
+
+    `shared` promises that all cores of a group run this load equally often, each
+    time from the same place in memory. Its meaning is the same; memory may then
+    be read once for all of them. The target is a local buffer of this block, or a
+    view of one, which nothing else writes and one engine reads; the buffer has at
+    most as many slots as the group has cores.
+
+    ```mlir
+    tile.load %src to %a shared #tile.group<size = 4, stride = 1, columns = 4> : ...
+    ```
   }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+                       Arg<AnyMemRef, "", [MemWrite]>:$target,
+                       OptionalAttr<Tile_GroupAttr>:$shared);
+  let assemblyFormat = [{
+    $source `to` $target (`shared` $shared^)? attr-dict `:` type($source) `to` type($target)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::Value":$target), [{
+    build($_builder, $_state, source, target, /*shared=*/GroupAttr());
+  }]>];
 }
 
 def Tile_StoreOp : Tile_CopyOp<"store"> {

@@ -432,13 +432,39 @@ static std::optional<unsigned> windowedField(const Instruction &inst) {
   return std::nullopt;
 }
 
+/// Whether the instruction writes the tensor that the field names.
+static bool isWritten(const Instruction &inst, unsigned field) {
+  std::string_view name = inst.info().fields[field].name;
+  bool isIndices = name == "indices" && inst.opcode != Opcode::LOADGATHER &&
+                   inst.opcode != Opcode::STORESCATTER;
+  return name == "dst" || name == "acc" || name == "out0" || name == "out1" ||
+         name == "total" || isIndices;
+}
+
+void CheckedCore::addAccess(const CheckedDescriptor &td, bool writes) {
+  if (td.isLoose || !td.base.isNumber() ||
+      td.descriptor.space == isa::Space::Global)
+    return;
+  OrderedAccess access{index, td.descriptor, writes};
+  access.td.base = uint64_t(td.base.number);
+  if (td.descriptor.space == isa::Space::Core) {
+    access.core = uint32_t(isa::coreOfBase(access.td.base));
+    access.td.base = isa::offsetOfBase(access.td.base);
+    access.td.space = isa::Space::Spm;
+  }
+  accesses.push_back(access);
+}
+
 Status CheckedCore::checkOperand(const Instruction &inst, unsigned field) {
   auto reg = unsigned(inst.get(field));
   const CheckedDescriptor &td = tds[reg];
   if (!td.isSet)
     return fault(fmt::format("descriptor register t{} is not set", reg));
-  if (td.window.covers(td.descriptor))
-    return checkBounds(td, reg);
+  if (td.window.covers(td.descriptor)) {
+    TESSERA_RETURN_IF_ERROR(checkBounds(td, reg));
+    addAccess(td, isWritten(inst, field));
+    return Status::success();
+  }
   if (windowedField(inst) != field)
     return fault(fmt::format("t{} has elements outside its window", reg));
   // Only what is inside is touched.
@@ -450,7 +476,9 @@ Status CheckedCore::checkOperand(const Instruction &inst, unsigned field) {
   CheckedDescriptor rest = td;
   rest.base = sum(td.base, {int64_t(inside->base)});
   rest.descriptor = *inside;
-  return checkBounds(rest, reg);
+  TESSERA_RETURN_IF_ERROR(checkBounds(rest, reg));
+  addAccess(rest, isWritten(inst, field));
+  return Status::success();
 }
 
 Status CheckedCore::checkBounds(const CheckedDescriptor &td, unsigned reg) {

@@ -13,6 +13,7 @@
 #ifndef TESSERA_CONVERSION_CHECKEDCORE_H
 #define TESSERA_CONVERSION_CHECKEDCORE_H
 
+#include "ProgramOrder.h"
 #include "tessera/Conversion/ProgramCheck.h"
 #include "tessera/ISA/Window.h"
 #include <array>
@@ -75,6 +76,10 @@ public:
   std::vector<CheckedMessage> takeMessages() {
     return std::exchange(messages, {});
   }
+  /// What the last step touched in SPM and ACC, as far as it is known.
+  std::vector<OrderedAccess> takeAccesses() {
+    return std::exchange(accesses, {});
+  }
   Status checkSemaphoresLeft() const;
 
   std::string reason; ///< Of Step::Unknown.
@@ -95,6 +100,7 @@ private:
   Status checkOperands(const isa::Instruction &inst);
   Status checkOperand(const isa::Instruction &inst, unsigned field);
   Status checkBounds(const CheckedDescriptor &td, unsigned reg);
+  void addAccess(const CheckedDescriptor &td, bool writes);
   Status branch(const isa::Instruction &inst, bool isTaken);
   Status giveUp(std::string why) {
     reason = std::move(why);
@@ -122,6 +128,7 @@ private:
   std::array<Semaphore, isa::maxSemaphores> semaphores{};
   std::vector<Loop> loops;
   std::vector<CheckedMessage> messages;
+  std::vector<OrderedAccess> accesses;
 };
 
 } // namespace tessera

@@ -308,6 +308,12 @@ tessera::selectEngineInst(const TileKernel &kernel, Operation *op,
   Selection selection(kernel, op);
   return llvm::TypeSwitch<Operation *, FailureOr<EngineInst>>(op)
       .Case<tile::LoadOp>([&](auto load) {
+        // One core of the group does it; the emitter says where it goes.
+        if (load.getSharedAttr())
+          return selection.selectCopy(
+              isa::Opcode::LOADMULTICAST, load.getSource(),
+              isa::load_multicast::src, load.getTarget(),
+              isa::load_multicast::dst);
         return selection.selectCopy(isa::Opcode::LOAD, load.getSource(),
                                     isa::load::src, load.getTarget(),
                                     isa::load::dst);

@@ -60,6 +60,41 @@ private:
   void hoist(const LinearExpr &expr, uint32_t depth);
   void hoistFor(uint32_t loop, uint32_t depth);
 
+  //===-- Shared loads ----------------------------------------------------===//
+  /// A buffer that the cores of a group fill in turn. `turn` is the rank of the
+  /// one whose turn it is, the others are the same all the time.
+  struct Shared {
+    const SyncPlanSolution::SharedFill *fill;
+    tile::GroupAttr group;
+    unsigned turn = 0;
+    std::optional<unsigned> rank, base, rectangle;
+    uint32_t begin = 0, end = 0; ///< Segments of the load, of the last reader.
+  };
+  void findShared();
+  const LocalBuffer &bufferOf(const Shared &shared) const {
+    return kernel.buffers[shared.fill->buffer];
+  }
+  unsigned coreId();
+  /// `value` modulo a constant.
+  unsigned modulo(unsigned value, int64_t divisor);
+  unsigned rankOf(const Shared &shared);
+  unsigned baseOf(const Shared &shared);
+  unsigned rectangleOf(const Shared &shared);
+  /// The core that does the load after `steps` more.
+  unsigned coreAfter(const Shared &shared, int64_t steps);
+  void startTurns(Shared &shared);
+  void advanceTurn(const Shared &shared);
+  void advanceTurns(uint32_t loop);
+  void emitSharedLoad(const Shared &shared, isa::Instruction inst);
+  void emitSharedSteps(uint32_t node, bool before);
+  /// One of the instructions that `instruction` makes for each slot, by the
+  /// slot that the buffer is at.
+  void appendBySlot(const Shared &shared,
+                    llvm::function_ref<isa::Instruction(unsigned)> instruction);
+  /// What `emit` appends runs only unless the branch is taken.
+  void appendUnless(Opcode branch, unsigned a, unsigned b,
+                    llvm::function_ref<void()> emit);
+
   //===-- Code ------------------------------------------------------------===//
   CodeNode &append(Opcode opcode, std::initializer_list<int64_t> fields) {
     isa::Instruction inst;
@@ -93,6 +128,7 @@ private:
   std::vector<std::optional<unsigned>> symbolRegisters;
   std::vector<unsigned> temporaries;
   unsigned usedQueues = 0; ///< Mask.
+  std::vector<Shared> sharedBuffers;
   bool outOfRegisters = false;
 };
 
@@ -329,6 +365,10 @@ void Emitter::emitEngine(uint32_t node) {
                    : materialize(condition);
   }
 
+  for (const Shared &shared : sharedBuffers)
+    if (shared.fill->load == node)
+      return emitSharedLoad(shared, inst);
+
   // The semaphores travel with the instruction; what is too many gets
   // instructions of its own.
   auto take = [&](bool wantWait,
@@ -414,6 +454,7 @@ void Emitter::emitLoop(uint32_t node) {
   emitBody(node);
   loc = info.op->getLoc();
   advanceSlots(node);
+  advanceTurns(node);
   registers.closeScope();
   code = outer;
   registers.closeScope();
@@ -424,6 +465,7 @@ void Emitter::emitLoop(uint32_t node) {
 
 void Emitter::emitNode(uint32_t node) {
   loc = kernel.nodes[node].op->getLoc();
+  emitSharedSteps(node, /*before=*/true);
   switch (kernel.nodes[node].kind) {
   case KernelNode::Kind::Loop:
     emitLoop(node);
@@ -437,6 +479,8 @@ void Emitter::emitNode(uint32_t node) {
   }
   if (!outOfRegisters)
     releaseTemporaries();
+  loc = kernel.nodes[node].op->getLoc();
+  emitSharedSteps(node, /*before=*/false);
 }
 
 void Emitter::emitBody(uint32_t node) {
@@ -455,6 +499,15 @@ void Emitter::emitSegmentStart(uint32_t segment) {
     if (semaphore.initial > 0 && plan.segments[semaphore.begin] == segment)
       signals.push_back({number, uint16_t(semaphore.initial)});
   appendSync(false, Queue::Seq, signals);
+  // All slots of this core's shared buffers are free for the first loads.
+  for (const Shared &shared : sharedBuffers)
+    for (uint32_t slot = 0;
+         shared.begin == segment && slot < shared.fill->data.size(); ++slot) {
+      unsigned core = coreAfter(shared, slot);
+      append(Opcode::SIGNALCORE, {int64_t(Queue::Seq), core,
+                                  plan.semaphores[shared.fill->free], 1});
+      releaseTemporaries();
+    }
 }
 
 /// Takes back what the semaphores of the segment began with.
@@ -467,6 +520,28 @@ void Emitter::emitSegmentEnd(uint32_t segment) {
           plan.segments[semaphore.end] == segment)
         waits.push_back({number, uint16_t(semaphore.initial)});
     appendSync(true, Queue(queue), waits);
+  }
+  // The slots are free for loads that do not come. Those whose turn it would be
+  // have been told so.
+  for (const Shared &shared : sharedBuffers) {
+    if (shared.end != segment)
+      continue;
+    if (bufferOf(shared).home == 0) // No loop has ended the only iteration.
+      advanceTurn(shared);
+    int64_t size = shared.group.getSize(), slots = shared.fill->data.size();
+    std::vector<isa::SemaphoreStep> all{
+        {plan.semaphores[shared.fill->free], uint16_t(size)}};
+    auto takeAll = [&] { appendSync(true, Queue::Ld, all); };
+    if (slots == size) {
+      takeAll();
+      continue;
+    }
+    unsigned steps = temporary(), ahead = temporary();
+    append(Opcode::SUB, {steps, rankOf(shared), shared.turn});
+    append(Opcode::ADDI, {ahead, steps, size});
+    appendUnless(Opcode::BGE, modulo(ahead, size),
+                 materialize(LinearExpr(slots)), takeAll);
+    releaseTemporaries();
   }
 }
 
@@ -483,6 +558,223 @@ void Emitter::emitJoin() {
   if (count > 0)
     appendSync(true, Queue::Seq,
                std::vector<isa::SemaphoreStep>{{*plan.joinSemaphore, count}});
+}
+
+//===----------------------------------------------------------------------===//
+// Shared loads
+//===----------------------------------------------------------------------===//
+
+void Emitter::findShared() {
+  std::vector<uint32_t> segments(kernel.nodes.size());
+  for (auto [position, child] : llvm::enumerate(kernel.nodes[0].body))
+    segments[child] = plan.segments[position];
+  for (uint32_t node = 1; node < kernel.nodes.size(); ++node)
+    for (uint32_t child : kernel.nodes[node].body)
+      segments[child] = segments[node];
+  for (const SyncPlanSolution::SharedFill &fill : plan.sync.sharedFills) {
+    Shared shared;
+    shared.fill = &fill;
+    shared.group = kernel.buffers[fill.buffer].group;
+    shared.begin = segments[fill.load];
+    shared.end = segments[fill.last];
+    sharedBuffers.push_back(shared);
+  }
+}
+
+unsigned Emitter::coreId() {
+  for (auto [id, symbol] : llvm::enumerate(kernel.symbols))
+    if (symbol.kind == KernelSymbol::Kind::CoreId)
+      return registerOf(id);
+  unsigned reg = temporary();
+  append(Opcode::COREID, {reg});
+  return reg;
+}
+
+unsigned Emitter::modulo(unsigned value, int64_t divisor) {
+  unsigned reg = temporary();
+  if (llvm::isPowerOf2_64(divisor))
+    append(Opcode::ANDI, {reg, value, divisor - 1});
+  else
+    append(Opcode::REMU, {reg, value, materialize(LinearExpr(divisor))});
+  return reg;
+}
+
+unsigned Emitter::rankOf(const Shared &shared) {
+  if (shared.rank)
+    return *shared.rank;
+  unsigned number = coreId();
+  if (int64_t stride = shared.group.getStride(); stride != 1) {
+    unsigned quotient = temporary();
+    append(Opcode::DIVU, {quotient, number, materialize(LinearExpr(stride))});
+    number = quotient;
+  }
+  return modulo(number, shared.group.getSize());
+}
+
+unsigned Emitter::baseOf(const Shared &shared) {
+  if (shared.base)
+    return *shared.base;
+  unsigned offset = temporary(), base = temporary();
+  append(Opcode::MULI, {offset, rankOf(shared), shared.group.getStride()});
+  append(Opcode::SUB, {base, coreId(), offset});
+  return base;
+}
+
+unsigned Emitter::rectangleOf(const Shared &shared) {
+  if (shared.rectangle)
+    return *shared.rectangle;
+  tile::GroupAttr group = shared.group;
+  unsigned base = baseOf(shared), row = temporary(), shifted = temporary(),
+           place = temporary(), rectangle = temporary();
+  append(Opcode::DIVU,
+         {row, base, materialize(LinearExpr(group.getColumns()))});
+  append(Opcode::MULI, {shifted, row, 256});
+  append(Opcode::ADD, {place, modulo(base, group.getColumns()), shifted});
+  append(Opcode::ADDI,
+         {rectangle, place, group.getWidth() << 16 | group.getHeight() << 24});
+  return rectangle;
+}
+
+unsigned Emitter::coreAfter(const Shared &shared, int64_t steps) {
+  tile::GroupAttr group = shared.group;
+  unsigned rank = shared.turn;
+  if (steps % group.getSize() != 0) {
+    unsigned sum = temporary();
+    append(Opcode::ADDI, {sum, rank, steps});
+    rank = modulo(sum, group.getSize());
+  }
+  if (group.getStride() != 1) {
+    unsigned product = temporary();
+    append(Opcode::MULI, {product, rank, group.getStride()});
+    rank = product;
+  }
+  unsigned core = temporary();
+  append(Opcode::ADD, {core, rank, baseOf(shared)});
+  return core;
+}
+
+/// Groups begin at different ranks, so that the cores' loads are spread.
+void Emitter::startTurns(Shared &shared) {
+  tile::GroupAttr group = shared.group;
+  // Buffers of the same group share these.
+  for (const Shared &other : sharedBuffers)
+    if (&other < &shared && other.group == group) {
+      shared.rank = other.rank;
+      shared.base = other.base;
+      shared.rectangle = other.rectangle;
+    }
+  auto keep = [&](std::optional<unsigned> &place, auto compute) {
+    if (place || registers.numFree() <= reservedRegisters + 8)
+      return;
+    unsigned value = (this->*compute)(shared);
+    unsigned reg = allocate();
+    append(Opcode::ADDI, {reg, value, 0});
+    if (outOfRegisters)
+      return;
+    releaseTemporaries();
+    registers.keepInScope(reg);
+    place = reg;
+  };
+  keep(shared.rank, &Emitter::rankOf);
+  keep(shared.base, &Emitter::baseOf);
+  keep(shared.rectangle, &Emitter::rectangleOf);
+  unsigned number = temporary();
+  if (group.getStride() == 1)
+    append(Opcode::DIVU,
+           {number, baseOf(shared), materialize(LinearExpr(group.getSize()))});
+  else
+    append(Opcode::ADDI, {number, baseOf(shared), 1});
+  append(Opcode::ADDI, {shared.turn, modulo(number, group.getSize()), 0});
+  if (!outOfRegisters)
+    releaseTemporaries();
+}
+
+void Emitter::advanceTurn(const Shared &shared) {
+  int64_t size = shared.group.getSize();
+  append(Opcode::ADDI, {shared.turn, shared.turn, 1});
+  if (llvm::isPowerOf2_64(size))
+    append(Opcode::ANDI, {shared.turn, shared.turn, size - 1});
+  else
+    append(Opcode::REMU,
+           {shared.turn, shared.turn, materialize(LinearExpr(size))});
+  releaseTemporaries();
+}
+
+void Emitter::advanceTurns(uint32_t loop) {
+  for (const Shared &shared : sharedBuffers)
+    if (bufferOf(shared).home == loop)
+      advanceTurn(shared);
+}
+
+void Emitter::appendUnless(Opcode branch, unsigned a, unsigned b,
+                           llvm::function_ref<void()> emit) {
+  size_t at = code->size();
+  append(branch, {a, b, 0});
+  emit();
+  (*code)[at].inst.fields[isa::bne::offset] = int64_t(code->size() - at);
+}
+
+void Emitter::appendBySlot(
+    const Shared &shared,
+    llvm::function_ref<isa::Instruction(unsigned)> instruction) {
+  unsigned slots = shared.fill->data.size();
+  if (slots == 1) {
+    code->push_back({instruction(0), loc, {}});
+    return;
+  }
+  unsigned slot = registerOf(*bufferOf(shared).slot);
+  unsigned number = temporary();
+  for (unsigned i = 0; i < slots; ++i) {
+    // Of two slots the second is what is not the first.
+    bool isOther = slots == 2 && i == 1;
+    if (!isOther)
+      append(Opcode::LI, {number, i});
+    appendUnless(isOther ? Opcode::BEQ : Opcode::BNE, slot, number,
+                 [&] { code->push_back({instruction(i), loc, {}}); });
+  }
+}
+
+void Emitter::emitSharedLoad(const Shared &shared, isa::Instruction inst) {
+  usedQueues |= 1u << unsigned(Queue::Ld);
+  unsigned rectangle = rectangleOf(shared), rank = rankOf(shared);
+  appendUnless(Opcode::BNE, shared.turn, rank, [&] {
+    appendBySlot(shared, [&](unsigned slot) {
+      isa::Instruction load = inst;
+      load.fields[isa::load_multicast::ra] = rectangle;
+      load.fields[isa::load_multicast::sem] =
+          plan.semaphores[shared.fill->data[slot]];
+      load.fields[isa::load_multicast::count] = 1;
+      load.waits[0] = {plan.semaphores[shared.fill->free],
+                       uint16_t(shared.group.getSize())};
+      return load;
+    });
+  });
+}
+
+/// Readers wait until the slot is filled, and tell the core that will fill it
+/// the next time that it is free.
+void Emitter::emitSharedSteps(uint32_t node, bool before) {
+  for (const Shared &shared : sharedBuffers) {
+    const SyncPlanSolution::SharedFill &fill = *shared.fill;
+    if (node != (before ? fill.first : fill.last))
+      continue;
+    usedQueues |= 1u << unsigned(fill.reader);
+    if (before) {
+      appendBySlot(shared, [&](unsigned slot) {
+        isa::Instruction wait;
+        wait.opcode = Opcode::WAIT;
+        wait.fields[0] = int64_t(fill.reader);
+        wait.waits[0] = {plan.semaphores[fill.data[slot]], 1};
+        return wait;
+      });
+    } else {
+      unsigned core = coreAfter(shared, fill.data.size());
+      append(Opcode::SIGNALCORE,
+             {int64_t(fill.reader), core, plan.semaphores[fill.free], 1});
+    }
+    if (!outOfRegisters)
+      releaseTemporaries();
+  }
 }
 
 /// What runs once before everything: constants of the kernel into registers.
@@ -506,6 +798,8 @@ std::vector<CodeNode> Emitter::prologue() {
     else if (symbol.kind == KernelSymbol::Kind::Slot)
       append(Opcode::LI, {*symbolRegisters[id], 0});
   }
+  for (Shared &shared : sharedBuffers)
+    startTurns(shared);
   return nodes;
 }
 
@@ -528,6 +822,12 @@ FailureOr<EmittedKernel> Emitter::run() {
   for (auto [id, symbol] : llvm::enumerate(kernel.symbols))
     if (symbol.kind == Kind::Slot)
       keep(id);
+  findShared();
+  for (Shared &shared : sharedBuffers) {
+    shared.turn = allocate();
+    if (!outOfRegisters)
+      registers.keepInScope(shared.turn);
+  }
   for (auto [id, symbol] : llvm::enumerate(kernel.symbols)) {
     bool isInvariant = symbol.kind == Kind::CoreId ||
                        symbol.kind == Kind::NumCores ||

@@ -31,6 +31,9 @@ private:
   /// the root that it is in.
   LogicalResult collectAccesses(uint32_t node, uint32_t rootPosition);
   LogicalResult planOrder();
+  /// Whether the loops around the body of `node`, it included, have constant
+  /// counts.
+  bool runsAlike(uint32_t node) const;
   LogicalResult findSegments(bool &needsSegments);
   Status place(tile::Space space, uint64_t capacity, uint64_t unit,
                const char *name);
@@ -97,6 +100,17 @@ LogicalResult Planner::collectAccesses(uint32_t node, uint32_t rootPosition) {
   return success();
 }
 
+bool Planner::runsAlike(uint32_t node) const {
+  if (node == 0)
+    return true;
+  if (!kernel.nodes[node].count.isConstant())
+    return false;
+  for (uint32_t parent = 0; parent < node; ++parent)
+    if (llvm::is_contained(kernel.nodes[parent].body, node))
+      return runsAlike(parent);
+  return false;
+}
+
 LogicalResult Planner::planOrder() {
   SyncPlanProblem problem;
   for (auto [index, node] : llvm::enumerate(kernel.nodes)) {
@@ -108,10 +122,14 @@ LogicalResult Planner::planOrder() {
     added.mayBeEmpty = added.isLoop && !node.count.isConstant();
   }
   for (const LocalBuffer &buffer : kernel.buffers)
-    problem.buffers.push_back({buffer.home, buffer.depth});
+    problem.buffers.push_back({buffer.home, buffer.depth, bool(buffer.group)});
   auto solution = planSynchronization(problem);
   if (!solution)
     return error() << solution.status().message();
+  // The cores of a group have to agree on every iteration.
+  for (const auto &fill : solution->sharedFills)
+    if (!runsAlike(kernel.buffers[fill.buffer].home))
+      return error() << "a shared load's loops have no constant counts";
   plan.sync = std::move(*solution);
   return success();
 }

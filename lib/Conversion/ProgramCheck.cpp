@@ -21,7 +21,8 @@ public:
            std::span<const isa::Descriptor> descriptors,
            std::span<const isa::MapProgram> mapPrograms,
            const ProgramCheckOptions &options)
-      : options(options), atBarrier(options.numCores) {
+      : program(program), options(options), order(options.numCores),
+        atBarrier(options.numCores) {
     for (uint32_t i = 0; i < options.numCores; ++i)
       cores.emplace_back(program, descriptors, mapPrograms, options, i);
   }
@@ -41,6 +42,7 @@ public:
                       [](bool at) { return at; })) {
         for (CheckedCore &core : cores)
           core.passBarrier();
+        order.barrier();
         std::fill(atBarrier.begin(), atBarrier.end(), false);
         progress = true;
       }
@@ -83,7 +85,9 @@ private:
       }
       progress = true;
       ++steps;
-      for (const CheckedMessage &message : core.takeMessages())
+      std::vector<CheckedMessage> messages = core.takeMessages();
+      record(index, at, messages, core.takeAccesses());
+      for (const CheckedMessage &message : messages)
         if (Status status = cores[message.core].receive(message);
             !status.ok()) {
           end(index, status, at);
@@ -91,6 +95,38 @@ private:
         }
     }
     return progress;
+  }
+
+  /// What the instruction means for the order of others.
+  void record(uint32_t core, size_t at,
+              const std::vector<CheckedMessage> &messages,
+              const std::vector<OrderedAccess> &accesses) {
+    const isa::Instruction &inst = program[at];
+    bool isScalar = inst.info().group == isa::InstGroup::Scalar;
+    if (isScalar || inst.opcode == isa::Opcode::BARRIER)
+      return;
+    order.begin(core, inst.queue(), at);
+    for (const isa::SemaphoreStep &wait : inst.waits)
+      if (wait.count != 0)
+        order.wait(wait.sem, wait.count);
+    for (const isa::SemaphoreStep &signal : inst.signals)
+      if (signal.count != 0)
+        order.signal(core, signal.sem, signal.count);
+    if (inst.opcode == isa::Opcode::FENCE)
+      order.fence();
+    bool isMulticast = inst.opcode == isa::Opcode::LOADMULTICAST;
+    for (const CheckedMessage &message : messages) {
+      order.signal(uint32_t(message.core), message.sem, message.count,
+                   /*arrival=*/isMulticast);
+      for (OrderedAccess access : accesses)
+        if (isMulticast) {
+          access.core = uint32_t(message.core);
+          order.access(access);
+        }
+    }
+    for (const OrderedAccess &access : accesses)
+      if (!isMulticast)
+        order.access(access);
   }
 
   void end(uint32_t core, Status status, std::optional<size_t> at = {}) {
@@ -106,8 +142,13 @@ private:
     for (uint32_t i = 0; i < cores.size(); ++i)
       if (Status status = cores[i].checkSemaphoresLeft(); !status.ok()) {
         end(i, status);
-        break;
+        return result.result;
       }
+    result.result.unproven = order.tooLarge();
+    if (!result.result.unproven.empty())
+      return result.result;
+    if (auto race = order.findRace())
+      end(race->core, {StatusCode::FailedPrecondition, race->what}, race->pc);
     return result.result;
   }
 
@@ -129,7 +170,9 @@ private:
     return result.result;
   }
 
+  std::span<const isa::Instruction> program;
   const ProgramCheckOptions &options;
+  ProgramOrder order;
   std::vector<CheckedCore> cores;
   std::vector<bool> atBarrier;
   uint64_t steps = 0;

@@ -88,10 +88,14 @@ public:
     inner.resize(problem.nodes.size());
   }
 
-  SyncPlanSolution run() {
-    for (uint32_t buffer = 0; buffer < problem.buffers.size(); ++buffer)
-      planBuffer(problem.buffers[buffer].home, buffer,
-                 problem.buffers[buffer].depth);
+  Result<SyncPlanSolution> run() {
+    for (uint32_t buffer = 0; buffer < problem.buffers.size(); ++buffer) {
+      if (problem.buffers[buffer].shared)
+        TESSERA_RETURN_IF_ERROR(planShared(buffer));
+      else
+        planBuffer(problem.buffers[buffer].home, buffer,
+                   problem.buffers[buffer].depth);
+    }
     emitBlock(0, 0, 0);
     return std::move(solution);
   }
@@ -99,6 +103,7 @@ public:
 private:
   std::vector<Element> elementsOf(uint32_t block, uint32_t buffer) const;
   void planBuffer(uint32_t block, uint32_t buffer, uint32_t depth);
+  Status planShared(uint32_t buffer);
   static std::vector<Edge> withoutImplied(const std::vector<Edge> &edges);
   void emitBlock(uint32_t block, uint32_t begin, uint32_t end);
   uint32_t newSemaphore(Queue waiter, uint32_t initial, uint32_t begin,
@@ -165,6 +170,38 @@ void Planner::planBuffer(uint32_t block, uint32_t buffer, uint32_t depth) {
     edges.push_back({elements.back().last, elements.front().first,
                      elements.back().position, elements.front().position,
                      depth});
+}
+
+Status Planner::planShared(uint32_t buffer) {
+  const auto &info = problem.buffers[buffer];
+  const auto &body = problem.nodes[info.home].body;
+  std::vector<Element> elements = elementsOf(info.home, buffer);
+  auto reads = [&](const Element &element) {
+    return element.first == elements.back().last &&
+           element.last == elements.back().last;
+  };
+  if (elements.size() < 2 || elements[0].first != Queue::Ld ||
+      problem.nodes[body[elements[0].position]].isLoop ||
+      elements.back().last == Queue::Ld ||
+      !std::all_of(elements.begin() + 1, elements.end(), reads))
+    return {StatusCode::InvalidArgument,
+            fmt::format("synchronization: shared buffer {} needs one load, and "
+                        "then readers of one queue",
+                        buffer)};
+  // Other cores signal these semaphores too, however far this one has come: so
+  // they are in use all the time.
+  uint32_t end = problem.nodes[0].body.size() - 1;
+  SyncPlanSolution::SharedFill fill;
+  fill.buffer = buffer;
+  fill.load = body[elements.front().position];
+  fill.first = body[elements[1].position];
+  fill.last = body[elements.back().position];
+  fill.reader = elements.back().last;
+  for (uint32_t slot = 0; slot < info.depth; ++slot)
+    fill.data.push_back(newSemaphore(fill.reader, 0, 0, end));
+  fill.free = newSemaphore(Queue::Ld, 0, 0, end);
+  solution.sharedFills.push_back(std::move(fill));
+  return Status::success();
 }
 
 /// The edges that say all, ordered such that those of the same queues and depth
@@ -236,7 +273,7 @@ void Planner::emitBlock(uint32_t block, uint32_t begin, uint32_t end) {
 Result<SyncPlanSolution>
 tessera::planSynchronization(const SyncPlanProblem &problem) {
   TESSERA_RETURN_IF_ERROR(problem.check());
-  SyncPlanSolution solution = Planner(problem).run();
+  TESSERA_ASSIGN_OR_RETURN(SyncPlanSolution solution, Planner(problem).run());
   for (const auto &semaphore : solution.semaphores)
     if (semaphore.initial > isa::maxSemaphoreStep)
       return Status(
@@ -272,10 +309,14 @@ public:
       units[i].assign(solution.semaphores[i].initial, Clock{});
     for (const auto &buffer : problem.buffers)
       lastAccess.emplace_back(buffer.depth);
+    for (const auto &fill : solution.sharedFills)
+      units[fill.free].assign(problem.buffers[fill.buffer].depth, Clock{});
   }
 
   Status run() {
     TESSERA_RETURN_IF_ERROR(runBody(0));
+    for (const auto &fill : solution.sharedFills)
+      taken[fill.free] += problem.buffers[fill.buffer].depth;
     for (size_t i = 0; i < units.size(); ++i)
       if (units[i].size() - consumed(i) != solution.semaphores[i].initial)
         return wrong(fmt::format("semaphore {} ends at another value than {}",
@@ -316,6 +357,7 @@ private:
     for (uint32_t child : problem.nodes[block].body) {
       const auto &node = problem.nodes[child];
       TESSERA_RETURN_IF_ERROR(runSteps(solution.before[child]));
+      TESSERA_RETURN_IF_ERROR(runShared(child, /*before=*/true));
       if (node.isLoop) {
         unsigned count = node.mayBeEmpty && runs[block] % 2 ? 0 : iterations;
         for (unsigned i = 0; i < count; ++i)
@@ -323,7 +365,24 @@ private:
       } else {
         TESSERA_RETURN_IF_ERROR(execute(child));
       }
+      TESSERA_RETURN_IF_ERROR(runShared(child, /*before=*/false));
       TESSERA_RETURN_IF_ERROR(runSteps(solution.after[child]));
+    }
+    return Status::success();
+  }
+
+  /// What the node waits for and signals because of shared buffers, as if this
+  /// core were the only one of its group.
+  Status runShared(uint32_t node, bool before) {
+    for (const auto &fill : solution.sharedFills) {
+      const auto &buffer = problem.buffers[fill.buffer];
+      uint32_t data = fill.data[(runs[buffer.home] - 1) % buffer.depth];
+      if (node == fill.load)
+        TESSERA_RETURN_IF_ERROR(
+            runSteps({{before, Queue::Ld, before ? fill.free : data}}));
+      if (node == (before ? fill.first : fill.last))
+        TESSERA_RETURN_IF_ERROR(
+            runSteps({{before, fill.reader, before ? data : fill.free}}));
     }
     return Status::success();
   }

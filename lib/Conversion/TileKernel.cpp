@@ -399,6 +399,9 @@ LogicalResult TileKernelAnalysis::visitEngineOp(Operation &op, isa::Queue queue,
   node.op = &op;
   node.queue = queue;
   newNode(parent, std::move(node));
+  if (auto load = dyn_cast<tile::LoadOp>(op); load && load.getSharedAttr())
+    kernel.buffers[kernel.getBuffer(tile::getBase(load.getTarget()))].group =
+        load.getSharedAttr();
   // Indices that are constants have no definition of their own.
   for (Value operand : op.getOperands())
     if (operand.getType().isIndex()) {

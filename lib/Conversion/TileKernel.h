@@ -52,9 +52,11 @@ struct SlotCounter {
 struct LocalBuffer {
   tile::AllocOp op;
   tile::Space space = tile::Space::Spm;
-  uint64_t bytes = 0;           ///< Of one slot.
-  uint32_t depth = 1;           ///< 1 if its block runs only once.
-  uint32_t home = 0;            ///< Node of the block.
+  uint64_t bytes = 0; ///< Of one slot.
+  uint32_t depth = 1; ///< 1 if its block runs only once.
+  uint32_t home = 0;  ///< Node of the block.
+  /// Of a buffer that is filled by a shared load.
+  tile::GroupAttr group;
   std::optional<SymbolId> slot; ///< If depth > 1.
 };
 

@@ -24,7 +24,8 @@ static LogicalResult checkFormat(Operation *op, const Architecture &arch) {
   auto mma = dyn_cast<tile::MmaOp>(op);
   if (!mma)
     return success();
-  Type element = cast<MemRefType>(mma->getOperand(0).getType()).getElementType();
+  Type element =
+      cast<MemRefType>(mma->getOperand(0).getType()).getElementType();
   std::string name, known;
   llvm::raw_string_ostream(name) << element;
   for (const auto &[format, scale] : arch.matrix.macsScale) {
@@ -33,12 +34,12 @@ static LogicalResult checkFormat(Operation *op, const Architecture &arch) {
         (element.isInteger(8) && bitWidth(format) == 8 && !isFloat(format)))
       return success();
   }
-  return op->emitError() << "the matrix engine of '" << arch.name
-                         << "' has no " << name << "; accepted: " << known;
+  return op->emitError() << "the matrix engine of '" << arch.name << "' has no "
+                         << name << "; accepted: " << known;
 }
 
 static FailureOr<EmittedKernel>
-convertKernel(tile::KernelOp op, const Architecture &arch,
+convertAsItIs(tile::KernelOp op, const Architecture &arch,
               std::vector<isa::MapProgram> &programs) {
   FailureOr<TileKernel> kernel = TileKernel::analyse(op);
   if (failed(kernel))
@@ -58,6 +59,30 @@ convertKernel(tile::KernelOp op, const Architecture &arch,
   if (failed(plan))
     return failure();
   return emitKernel(*kernel, *plan, engineInsts);
+}
+
+/// Shared loads take registers and semaphores of their own. Where these do not
+/// suffice each core loads for itself.
+static FailureOr<EmittedKernel>
+convertKernel(tile::KernelOp op, const Architecture &arch,
+              std::vector<isa::MapProgram> &programs) {
+  SmallVector<tile::LoadOp> shared;
+  op.walk([&](tile::LoadOp load) {
+    if (load.getSharedAttr())
+      shared.push_back(load);
+  });
+  if (!shared.empty()) {
+    ScopedDiagnosticHandler silent(op.getContext(),
+                                   [](Diagnostic &) { return success(); });
+    size_t known = programs.size();
+    FailureOr<EmittedKernel> code = convertAsItIs(op, arch, programs);
+    if (succeeded(code))
+      return code;
+    programs.resize(known);
+    for (tile::LoadOp load : shared)
+      load.removeSharedAttr();
+  }
+  return convertAsItIs(op, arch, programs);
 }
 
 /// Creates the instructions' operations; the number of them, or failure if a

@@ -81,7 +81,7 @@ static func::FuncOp outline(graph::DispatchOp dispatch, SymbolTable &symbols) {
   for (StringRef name :
        {nodesAttrName, StringLiteral("depth"), StringLiteral("acc_depth"),
         StringLiteral("panel_depth"), StringLiteral("cores"),
-        StringLiteral("interleave")})
+        StringLiteral("interleave"), StringLiteral("multicast")})
     if (Attribute attribute = dispatch->getAttr(name))
       function->setAttr(name, attribute);
   symbols.insert(function);

@@ -504,7 +504,7 @@ private:
     auto kernel =
         tile::KernelOp::create(builder, function.getLoc(), function.getName(),
                                function.getArgumentTypes());
-    for (StringRef name : {"nodes", "cores", "interleave"})
+    for (StringRef name : {"nodes", "cores", "interleave", "multicast"})
       if (Attribute attribute = function->getAttr(name))
         kernel->setAttr(name, attribute);
     kernel.getBody().takeBody(function.getBody());

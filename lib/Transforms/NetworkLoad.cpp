@@ -28,8 +28,8 @@ NetworkLoad::NetworkLoad(const Architecture &arch) : arch(arch) {
 
 /// Along x, then along y; round a ring the shorter way, upwards if both are as
 /// long.
-void NetworkLoad::addWay(uint32_t from, uint32_t to, double flits,
-                         std::vector<double> &links) const {
+template <typename Visit>
+void NetworkLoad::forEachLink(uint32_t from, uint32_t to, Visit visit) const {
   uint32_t width = arch.cores.meshX, nodes = width * arch.cores.meshY;
   while (from != to) {
     uint32_t next, direction;
@@ -37,7 +37,7 @@ void NetworkLoad::addWay(uint32_t from, uint32_t to, double flits,
       uint32_t up = (to + nodes - from) % nodes;
       direction = up <= nodes - up ? 0 : 1;
       next = (from + (direction == 0 ? 1 : nodes - 1)) % nodes;
-      links[2 * from + direction] += flits;
+      visit(2 * from + direction);
     } else {
       if (from % width != to % width) {
         direction = to % width > from % width ? 0 : 1;
@@ -46,10 +46,24 @@ void NetworkLoad::addWay(uint32_t from, uint32_t to, double flits,
         direction = to > from ? 2 : 3;
         next = direction == 2 ? from + width : from - width;
       }
-      links[4 * from + direction] += flits;
+      visit(4 * from + direction);
     }
     from = next;
   }
+}
+
+/// The ways from `from` to all cores of the group that begins at `core`, each
+/// link once.
+void NetworkLoad::addTree(uint32_t from, uint32_t core, uint32_t cores,
+                          Group group, double flits,
+                          std::vector<double> &links) const {
+  std::vector<bool> used(links.size());
+  for (uint32_t i = 0; i < group.size; ++i)
+    forEachLink(from, coreNode(core + i * group.stride, cores),
+                [&](uint32_t link) { used[link] = true; });
+  for (uint32_t link = 0; link < links.size(); ++link)
+    if (used[link])
+      links[link] += flits;
 }
 
 /// The router of a core of the widest rectangle of `cores` cores.
@@ -62,7 +76,8 @@ uint32_t NetworkLoad::coreNode(uint32_t core, uint32_t cores) const {
 }
 
 const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
-                                                  uint32_t interleave) {
+                                                  uint32_t interleave,
+                                                  Group group) {
   uint64_t unit = mapping->channelBytes();
   uint64_t period = unit * arch.dram.channels;
   uint64_t rows = period / std::gcd(share.pitch, period);
@@ -72,7 +87,7 @@ const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
     share = {period, period, 1, 1, 1};
     rows = 1;
   }
-  auto [place, isNew] = known.try_emplace({share, cores, interleave});
+  auto [place, isNew] = known.try_emplace({share, cores, interleave, group});
   std::vector<double> &links = place->second;
   if (!isNew)
     return links;
@@ -105,12 +120,17 @@ const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
         }
       }
     uint32_t node = coreNode(core, cores);
+    uint32_t rank = core / group.stride % group.size;
     for (uint32_t router = 0; router < nodes; ++router)
       if (parts[router] > 0) {
         // The request, and the answer with the data; of a store the other way
         // round, which loads the links alike.
-        addWay(node, router, parts[router] / all, links);
-        addWay(router, node, flits * parts[router] / all, links);
+        addWay(node, router, parts[router] / all / group.size, links);
+        if (group.size == 1)
+          addWay(router, node, flits * parts[router] / all, links);
+        else if (rank == 0)
+          addTree(router, core, cores, group, flits * parts[router] / all,
+                  links);
       }
   }
   return links;

@@ -31,13 +31,6 @@ static bool dependsOn(Value value, Value index) {
          });
 }
 
-/// The buffer behind views.
-static Value baseOf(Value view) {
-  while (auto subview = view.getDefiningOp<memref::SubViewOp>())
-    view = subview.getSource();
-  return view;
-}
-
 static SmallVector<Value> writtenBuffers(Operation *op) {
   if (auto load = dyn_cast<tile::LoadOp>(op))
     return {load.getTarget()};
@@ -74,7 +67,7 @@ static bool isIndependent(scf::ForOp loop) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
       independent &= dependsOn(store.getTarget(), loop.getInductionVar());
     for (Value buffer : writtenBuffers(op)) {
-      Operation *alloc = baseOf(buffer).getDefiningOp();
+      Operation *alloc = tile::getBase(buffer).getDefiningOp();
       independent &= alloc && loop->isProperAncestor(alloc);
     }
   });
@@ -103,6 +96,78 @@ findRectangle(int64_t count, const CoresConfig &cores) {
     if (count % width == 0 && count / width <= cores.meshY)
       return std::pair(int32_t(width), int32_t(count / width));
   return std::nullopt;
+}
+
+/// A loop that cores share. They count through these loops, the last one
+/// fastest.
+struct SharedLoop {
+  scf::ForOp loop;
+  int64_t cores;  ///< That share its iterations.
+  int64_t stride; ///< From a core to the one with the next iteration.
+};
+
+/// Operations that use a buffer through views.
+static void collectUsers(Value buffer, SmallVectorImpl<Operation *> &users) {
+  for (Operation *user : buffer.getUsers()) {
+    if (auto view = dyn_cast<ViewLikeOpInterface>(user))
+      collectUsers(view->getResult(0), users);
+    else
+      users.push_back(user);
+  }
+}
+
+/// Whether nothing but this load writes its target, a buffer of its block, and
+/// one engine reads it.
+static bool fillsBuffer(tile::LoadOp load) {
+  auto alloc = tile::getBase(load.getTarget()).getDefiningOp<tile::AllocOp>();
+  if (!alloc || alloc->getBlock() != load->getBlock())
+    return false;
+  SmallVector<Operation *> users;
+  collectUsers(alloc.getBuffer(), users);
+  auto allRead = [&](auto isReader) {
+    return llvm::all_of(users, [&](Operation *user) {
+      return user == load ||
+             (isReader(user) &&
+              load->isBeforeInBlock(
+                  load->getBlock()->findAncestorOpInBlock(*user)) &&
+              llvm::none_of(writtenBuffers(user), [&](Value v) {
+                return tile::getBase(v) == alloc.getBuffer();
+              }));
+    });
+  };
+  return users.size() > 1 &&
+         (allRead([](Operation *op) { return isa<tile::MmaOp>(op); }) ||
+          allRead([](Operation *op) { return isa<tile::MapOp>(op); }));
+}
+
+/// The cores that do the same load at the same time: neighbours along loops
+/// that the load does not depend on. Nothing if there are none.
+static tile::GroupAttr findGroup(tile::LoadOp load, ArrayRef<SharedLoop> loops,
+                                 int64_t columns) {
+  if (!fillsBuffer(load))
+    return {};
+  // All around it run equally often on all cores.
+  for (auto loop = load->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (!loop.getStaticTripCount())
+      return {};
+  auto alloc = tile::getBase(load.getTarget()).getDefiningOp<tile::AllocOp>();
+  tile::GroupAttr best;
+  for (size_t first = 0; first < loops.size(); ++first) {
+    int64_t size = 1;
+    for (size_t last = first; last < loops.size(); ++last) {
+      scf::ForOp loop = loops[last].loop;
+      if (dependsOn(load.getSource(), loop.getInductionVar()))
+        break;
+      size *= loops[last].cores;
+      int64_t stride = loops[last].stride;
+      if (size >= int64_t(alloc.getDepth()) && size > 1 &&
+          tile::GroupAttr::isRectangle(size, stride, columns) &&
+          (!best || best.getSize() < size))
+        best = tile::GroupAttr::get(load.getContext(), size, stride, columns);
+    }
+  }
+  return best;
 }
 
 namespace {
@@ -135,10 +200,17 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
         count *= cores;
       dropIdleCopies(kernel, loops, grid, count >= planned);
       auto shape = findRectangle(count, architecture->cores);
+      bool multicasts = kernel->removeAttr("multicast") != nullptr;
       if (count <= 1 || !shape)
         continue;
       shapes[kernel.getSymName()] = {shape->first, shape->second};
-      split(loops, grid, count % interleave == 0 ? interleave : 1);
+      if (count % interleave != 0)
+        interleave = 1;
+      SmallVector<SharedLoop> shared = split(loops, grid, interleave);
+      if (multicasts && interleave == 1)
+        kernel.walk([&](tile::LoadOp load) {
+          load.setSharedAttr(findGroup(load, shared, shape->first));
+        });
     }
     getOperation().walk([&](device::DispatchOp dispatch) {
       auto shape = shapes.find(dispatch.getKernel());
@@ -190,9 +262,12 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
 
   /// Deals the iterations of each loop out to the cores in turn: the core's
   /// number counts through the grid, the last loop fastest.
-  /// With an interleaving of q, neighbours are a q-th of the grid apart.
-  static void split(MutableArrayRef<scf::ForOp> loops, ArrayRef<int64_t> grid,
-                    int64_t interleave) {
+  /// With an interleaving of q, neighbours are a q-th of the grid apart. Loops
+  /// of which each core gets as many iterations keep constant bounds.
+  static SmallVector<SharedLoop> split(MutableArrayRef<scf::ForOp> loops,
+                                       ArrayRef<int64_t> grid,
+                                       int64_t interleave) {
+    SmallVector<SharedLoop> shared;
     OpBuilder builder(loops.front());
     Location loc = loops.front().getLoc();
     auto constant = [&](int64_t value) -> Value {
@@ -214,6 +289,7 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
       outer /= cores;
       if (cores == 1)
         continue;
+      uint64_t trips = tripCount(loop);
       Value position = rest;
       if (outer > 1) {
         position = arith::DivUIOp::create(builder, loc, rest, constant(outer));
@@ -223,11 +299,20 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
       auto step = getConstantIntValue(loop.getStep());
       Value first =
           arith::MulIOp::create(builder, loc, position, constant(*step));
+      loop.setStep(constant(*step * cores));
+      shared.push_back({loop, cores, outer});
+      if (trips % uint64_t(cores) == 0) {
+        OpBuilder inside = OpBuilder::atBlockBegin(loop.getBody());
+        Value index = loop.getInductionVar();
+        auto moved = arith::AddIOp::create(inside, loc, index, first);
+        index.replaceAllUsesExcept(moved, moved);
+        continue;
+      }
       if (*lower != 0)
         first = arith::AddIOp::create(builder, loc, first, constant(*lower));
       loop.setLowerBound(first);
-      loop.setStep(constant(*step * cores));
     }
+    return shared;
   }
 };
 

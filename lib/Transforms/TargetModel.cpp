@@ -20,10 +20,14 @@ static uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 unsigned TargetModel::maxLoops() const { return isa::maxLoopDepth; }
 
 bool TargetModel::isRectangle(uint32_t count) const {
-  for (uint32_t width = 1; width <= arch.cores.meshX; ++width)
+  return columns(count) != 0;
+}
+
+uint32_t TargetModel::columns(uint32_t count) const {
+  for (uint32_t width = std::min(arch.cores.meshX, count); width >= 1; --width)
     if (count % width == 0 && count / width <= arch.cores.meshY)
-      return true;
-  return false;
+      return width;
+  return 0;
 }
 
 TargetModel::TargetModel(const Architecture &arch, unsigned shares)

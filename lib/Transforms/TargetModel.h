@@ -63,6 +63,11 @@ public:
   double transferCycles(const Transfer &transfer, unsigned sharers) const;
   /// From a load's issue to its first data.
   double transferLatency() const { return 100; }
+  /// From a core's signal to another core that waits for it.
+  double messageLatency() const { return 40; }
+  /// The rectangle of the mesh that a dispatch on so many cores gets is so
+  /// wide; 0 if there is none.
+  uint32_t columns(uint32_t count) const;
   /// From the end of a dispatch to the first instruction of one that needs it.
   double dispatchOverhead() const { return 300; }
   /// Issue and synchronization of the instructions of one tile.

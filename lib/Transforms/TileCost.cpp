@@ -27,7 +27,21 @@ TileCost::TileCost(const TileProblem &problem, const TargetModel &target)
 
 void TileCost::evaluate(TilePlan &plan) const {
   countBytes(plan);
+  plan.groups.assign(problem.buffers.size(), 1);
+  bool canMulticast = false;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    plan.groups[i] = group(plan, i).size;
+    canMulticast |= plan.groups[i] > 1;
+  }
+  plan.multicast = false;
   plan.cycles = cycles(plan);
+  if (!canMulticast)
+    return;
+  TilePlan other = plan;
+  other.multicast = true;
+  other.cycles = cycles(other);
+  if (other.cycles < plan.cycles)
+    plan = std::move(other);
 }
 
 bool TileCost::fits(const TilePlan &plan) const {
@@ -253,27 +267,73 @@ NetworkLoad::Share TileCost::share(const TilePlan &plan, size_t buffer) const {
   return {run, run, 1, 1, 1};
 }
 
+NetworkLoad::Group TileCost::group(const TilePlan &plan, size_t buffer) const {
+  NetworkLoad::Group best;
+  if (problem.buffers[buffer].traffic != Traffic::Load ||
+      problem.buffers[buffer].padded)
+    return best;
+  // The loads are inside of the loops down to the innermost one that changes
+  // them; all of these must run equally often on all cores.
+  uint32_t cores = 1;
+  bool isInside = true;
+  for (size_t i = plan.order.size(); i-- > 0;) {
+    unsigned dim = plan.order[i];
+    isInside &= !(plan.isTiled(problem, dim) && dependsOn(buffer, dim));
+    cores *= uint32_t(plan.grid[dim]);
+    if (!isInside && plan.grid[dim] > 1 &&
+        trips(plan, dim) % plan.grid[dim] != 0)
+      return best;
+  }
+  uint32_t columns = target.columns(cores), depth = slots(plan, buffer);
+  // Neighbours along loops that the load does not depend on.
+  uint32_t outer = cores;
+  for (size_t first = 0; first < plan.order.size(); ++first) {
+    if (plan.grid[plan.order[first]] == 1)
+      continue;
+    uint32_t size = 1, stride = outer;
+    for (size_t last = first; last < plan.order.size(); ++last) {
+      unsigned dim = plan.order[last];
+      auto count = uint32_t(plan.grid[dim]);
+      if (count == 1)
+        continue;
+      if (dependsOn(buffer, dim))
+        break;
+      size *= count;
+      stride /= count;
+      bool isRectangle =
+          stride == columns ||
+          (stride == 1 && (columns % size == 0 || size % columns == 0));
+      if (size >= depth && size > best.size && isRectangle)
+        best = {size, stride};
+    }
+    outer /= uint32_t(plan.grid[plan.order[first]]);
+  }
+  return best;
+}
+
 double TileCost::networkCycles(TilePlan &plan) const {
   plan.interleave = 1;
   if (!network.hasLinks())
     return 0;
   // So much of a link's time carries something when those who wait for it
-  // stand in few and short queues.
-  constexpr double reachable = 0.85;
+  // stand in few and short queues. A multicast holds its place until the last
+  // of its branches is free.
+  const double reachable = plan.multicast ? 0.6 : 0.85;
   // Those without work are part of the rectangle too.
   uint32_t cores = 1;
   for (int64_t count : plan.grid)
     cores *= uint32_t(count);
   std::optional<double> least;
-  for (uint32_t interleave = 1; interleave <= 4 && cores % interleave == 0;
+  for (uint32_t interleave = 1;
+       interleave <= (plan.multicast ? 1 : 4) && cores % interleave == 0;
        interleave *= 2) {
     std::vector<double> links;
     for (size_t i = 0; i < problem.buffers.size(); ++i) {
       if (problem.buffers[i].traffic == Traffic::None)
         continue;
       double bursts = target.bursts(transfer(plan, i)) * moves(plan, i);
-      const std::vector<double> &flits =
-          network.linkFlits(share(plan, i), cores, interleave);
+      const std::vector<double> &flits = network.linkFlits(
+          share(plan, i), cores, interleave, chosenGroup(plan, i));
       links.resize(flits.size());
       for (size_t link = 0; link < flits.size(); ++link)
         links[link] += bursts * flits[link];
@@ -311,7 +371,8 @@ double TileCost::cycles(TilePlan &plan) const {
     if (traffic == Traffic::None)
       continue;
     TargetModel::Transfer tile = transfer(plan, i);
-    double once = target.transferCycles(tile, cores), count = moves(plan, i);
+    unsigned sharers = std::max(1u, cores / chosenGroup(plan, i).size);
+    double once = target.transferCycles(tile, sharers), count = moves(plan, i);
     (traffic == Traffic::Load ? load : store) += once * count;
     (traffic == Traffic::Load ? firstLoad : lastStore) += once;
     if (plan.panelDepth < 2 && isPanel(plan, i))
@@ -341,7 +402,9 @@ double TileCost::cycles(TilePlan &plan) const {
            allTiles * (latency + target.tileOverhead()) + latency;
   // Every engine is busy for its part; a buffer comes back to the load engine
   // when it was filled, after the latency, and used.
-  double turn = latency + load / allTiles + (matrix + vector) / allTiles;
+  // Of a shared load only after a message to the core that does it.
+  double turn = latency + load / allTiles + (matrix + vector) / allTiles +
+                (plan.multicast ? target.messageLatency() : 0);
   double outputTurn = (matrix + vector + store) / outputTiles + latency;
   // An accumulator comes back to the matrix engine when it was read.
   bool isAccStored = false;
@@ -361,5 +424,13 @@ double TileCost::cycles(TilePlan &plan) const {
   double drain = lastStore + latency + (matrix > 0 ? lastVector : 0);
   if (matrix > 0 && pipeline == matrix)
     drain += lastMatrix - matrix / allTiles;
-  return latency + firstLoad + pipeline + refills + drain;
+  double start = latency + (plan.multicast ? target.messageLatency() : 0);
+  // Transfers come in bursts that last a part of a tile; while one engine's
+  // fill the way to memory, what the others need waits. The closer both are to
+  // their limits, the more often that shows: about this much was measured.
+  constexpr double interference = 0.15;
+  double less = std::min(matrix + vector, load + store);
+  if (pipeline > 0)
+    pipeline += interference * less * std::min(1.0, less / pipeline);
+  return start + firstLoad + pipeline + refills + drain;
 }

@@ -53,6 +53,13 @@ private:
   /// How memory holds a tile of the buffer.
   TargetModel::Transfer transfer(const TilePlan &plan, size_t buffer) const;
   NetworkLoad::Share share(const TilePlan &plan, size_t buffer) const;
+  /// The cores that want the same tiles of a buffer at the same time, as
+  /// tessera-split-cores finds them.
+  NetworkLoad::Group group(const TilePlan &plan, size_t buffer) const;
+  /// The same with the plan's choice.
+  NetworkLoad::Group chosenGroup(const TilePlan &plan, size_t buffer) const {
+    return plan.multicast ? group(plan, buffer) : NetworkLoad::Group();
+  }
   /// What the busiest link between routers takes, with the best interleaving,
   /// which is set.
   double networkCycles(TilePlan &plan) const;

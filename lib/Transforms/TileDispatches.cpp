@@ -520,6 +520,8 @@ struct TileDispatchesPass
                                            plan.front().plan.panelDepth));
       dispatch->setAttr("interleave", rewriter.getI64IntegerAttr(
                                           plan.front().plan.interleave));
+      if (plan.front().plan.multicast)
+        dispatch->setAttr("multicast", rewriter.getUnitAttr());
     }
     for (const PlannedNest &planned : plan)
       if (failed(tileNest(rewriter, planned, roots, body)))

@@ -559,6 +559,10 @@ std::string tessera::describePlan(const TileProblem &problem,
     text += fmt::format("; cores {}", fmt::join(cores, ", "));
   if (plan.interleave > 1)
     text += fmt::format(" in steps of {}", plan.interleave);
+  for (size_t i = 0; plan.multicast && i < plan.groups.size(); ++i)
+    if (plan.groups[i] > 1)
+      text += fmt::format("; {} multicast to {}", problem.buffers[i].name,
+                          plan.groups[i]);
   text += fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
   if (plan.panelDepth < plan.depth)
     text += ", 1 for panels";

@@ -63,6 +63,8 @@ public:
     Traffic traffic = Traffic::None;
     /// The matrix engine's `a`: its rows may get room between them.
     bool streams = false;
+    /// A load into a part of it, after a fill.
+    bool padded = false;
   };
 
   /// A step of each tile; the lists index `dims`.
@@ -101,8 +103,8 @@ struct TilePlan {
   /// Copies of the SPM buffers that change from tile to tile: 2 lets the next
   /// tile's loads overlap with this tile's work.
   unsigned depth = 2;
-  /// The same of those that stay while an inner loop over other tiles runs: with
-  /// 1 they may be larger, but the next one's load overlaps with nothing.
+  /// The same of those that stay while an inner loop over other tiles runs:
+  /// with 1 they may be larger, but the next one's load overlaps with nothing.
   unsigned panelDepth = 2;
   /// The same of ACC buffers: with 1 tiles may be larger, but each waits until
   /// the one before has left.
@@ -110,13 +112,18 @@ struct TilePlan {
   /// Core c of n takes place c / interleave + c mod interleave * n / interleave
   /// in the grid, where that brings cores nearer to what they load.
   int64_t interleave = 1;
+  /// Whether memory is read once for cores that load the same.
+  bool multicast = false;
+  /// With `multicast`, the cores that get each buffer's loads together.
+  std::vector<uint32_t> groups;
   uint64_t spmBytes = 0, accBytes = 0;
   double cycles = 0; ///< Estimate.
 
   bool isSameAs(const TilePlan &other) const {
     return tiles == other.tiles && grid == other.grid && order == other.order &&
            depth == other.depth && accDepth == other.accDepth &&
-           panelDepth == other.panelDepth && interleave == other.interleave;
+           panelDepth == other.panelDepth && interleave == other.interleave &&
+           multicast == other.multicast;
   }
   bool isTiled(const TileProblem &problem, unsigned dim) const {
     return tiles[dim] != problem.dims[dim].extent;

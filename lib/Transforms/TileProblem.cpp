@@ -245,9 +245,13 @@ private:
       if (isMember(producer) || isa_and_nonnull<tensor::EmptyOp>(producer))
         continue;
       bool made = isa_and_nonnull<linalg::FillOp>(producer);
+      if (!isa<RankedTensorType>(operand->get().getType()))
+        continue;
       addBuffer(op, operand, Memory::Spm, made ? Traffic::None : Traffic::Load);
+      TileProblem::Buffer &added = nest.problem.buffers.back();
+      added.padded = isa_and_nonnull<tensor::PadOp>(producer);
       if (matrix && operand->getOperandNumber() == 0)
-        nest.problem.buffers.back().streams = true;
+        added.streams = true;
     }
     for (OpOperand &init : op.getDpsInitsMutable())
       addBuffer(op, &init, matrix ? Memory::Acc : Memory::Spm,

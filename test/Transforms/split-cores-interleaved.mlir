@@ -10,7 +10,8 @@
 // CHECK: %[[NEAR:.*]] = arith.divui %[[CORE]], %c2
 // CHECK: %[[PLACE:.*]] = arith.addi %[[NEAR]], %[[FAR]]
 // CHECK: %[[FIRST:.*]] = arith.muli %[[PLACE]], %c8
-// CHECK: scf.for %{{.*}} = %[[FIRST]] to %c64{{.*}} step %c32
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c64{{.*}} step %c32
+// CHECK-NEXT: arith.addi %[[I]], %[[FIRST]]
 tile.kernel @columns(%x: memref<64xf32, #tile.space<dram>>, %y: memref<64xf32, #tile.space<dram>>) attributes {cores = array<i64: 4>, interleave = 2 : i64} {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index

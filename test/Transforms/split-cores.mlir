@@ -4,8 +4,10 @@
 // CHECK-LABEL: tile.kernel @shared
 // CHECK: tile.load
 // CHECK: %[[CORE:.*]] = tile.core_id : index
-// CHECK: %[[LOWER:.*]] = arith.muli %[[CORE]], %{{.*}} : index
-// CHECK: scf.for %{{.*}} = %[[LOWER]] to %{{.*}} step %c16
+// CHECK: %[[FIRST:.*]] = arith.muli %[[CORE]], %{{.*}} : index
+// CHECK: scf.for %[[I:.*]] = %c0 to %{{.*}} step %c16
+// CHECK: %[[AT:.*]] = arith.addi %[[I]], %[[FIRST]] : index
+// CHECK: memref.subview %{{.*}}[%[[AT]]]
 tile.kernel @shared(%x: memref<64xf32, #tile.space<dram>>, %w: memref<8xf32, #tile.space<dram>>, %y: memref<64xf32, #tile.space<dram>>) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index

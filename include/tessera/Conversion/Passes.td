@@ -33,6 +33,8 @@ def ConvertTileToISAPass : ArchPass<"convert-tile-to-isa"> {
       (include/tessera/Conversion/SyncPlan.h). Loop nests of a kernel overlap if
       memory and semaphores suffice for all of them at once; else the queues are
       joined between them.
+    - A `shared` load becomes an `isa.load.multicast` that the cores of its group
+      issue in turn (docs/decisions/015-shared-loads-are-a-promise.md).
 
     ```mlir
     %a = tile.alloc {depth = 2} : memref<8x16xf32, #tile.space<spm>>
@@ -63,7 +65,9 @@ def VerifyISAProgramPass : ArchPass<"verify-isa-program"> {
     or the cores wait for one another (the program could hang), if a semaphore
     overflows, has two waiting queues or is not 0 at the end, or if a descriptor
     reaches beyond SPM, ACC or, where a dispatch tells its size, an argument's
-    buffer. A program that runs for more than `max-steps` instructions, or whose
+    buffer. It is an error as well if two queues, of one core or of several, touch
+    the same byte of SPM or ACC, one of them writes it, and neither semaphores nor
+    barriers order them in every run (lib/Conversion/ProgramOrder.h). A program that runs for more than `max-steps` instructions, or whose
     loops and branches depend on what only the device knows, is checked up to
     there, with a warning.
   }];

@@ -17,6 +17,12 @@
 // buffer has slots. A loop in which several queues touch a buffer from outside
 // gets the same treatment for its own body, with one slot.
 //
+// A shared buffer is filled by a load that one core of a group does for all of
+// them. It has one load, the first access in its home, and else one queue that
+// reads it. The hand-overs are the same, but each slot has a semaphore of its
+// own that says the load has come: the loads of neighbouring iterations are
+// done by different cores, and need not come in order.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_CONVERSION_SYNCPLAN_H
@@ -43,6 +49,7 @@ struct SyncPlanProblem {
   struct Buffer {
     uint32_t home = 0; ///< The loop (or root) whose iterations each use a slot.
     uint32_t depth = 1; ///< Slots, used in turn.
+    bool shared = false;
   };
   std::vector<Node> nodes;
   std::vector<Buffer> buffers;
@@ -66,6 +73,18 @@ struct SyncPlanSolution {
     isa::Queue queue = isa::Queue::Seq;
     uint32_t semaphore = 0;
   };
+  /// How a shared buffer is handed over.
+  struct SharedFill {
+    uint32_t buffer = 0;
+    uint32_t load = 0;  ///< Node that fills it.
+    uint32_t first = 0; ///< Child of the home before which the readers wait.
+    uint32_t last = 0;  ///< Child of the home after which the slot is free.
+    isa::Queue reader = isa::Queue::Seq;
+    std::vector<uint32_t> data; ///< Semaphore of each slot.
+    /// Semaphore of the load: one unit of each core of the group.
+    uint32_t free = 0;
+  };
+  std::vector<SharedFill> sharedFills;
   std::vector<Semaphore> semaphores;
   /// In order, before and after each node; those in the queue of an instruction
   /// belong to the instruction itself.

@@ -258,6 +258,12 @@ def SplitCoresPass : Pass<"tessera-split-cores", "::mlir::ModuleOp"> {
     for itself. Buffers that a core fills only once lose
     their copies.
 
+    With the attribute `multicast`, loads that do not depend on some of the shared
+    loops become `shared` ones: cores that differ only along these loops load the
+    same. They must be a rectangle, all loops around the load must run equally
+    often on all cores, and nothing else may write the buffer. Loops whose
+    iterations the cores share equally keep constant bounds for that.
+
     With two cores
 
     ```mlir
@@ -266,9 +272,13 @@ def SplitCoresPass : Pass<"tessera-split-cores", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     %core = tile.core_id : index
-    %lower = arith.muli %core, %c8 : index
-    scf.for %i = %lower to %c64 step %c16 {...}
+    %first = arith.muli %core, %c8 : index
+    scf.for %j = %c0 to %c64 step %c16 {
+      %i = arith.addi %j, %first : index
+      ...
+    }
     ```
+    and, where the iterations do not come out even, begins at `%first`.
   }];
   let options = [
     Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">

@@ -183,6 +183,8 @@ void Core::begin(CoreTask newTask) {
   inbox.clear();
   banks.clear();
   arrivedAtBarrier = 0;
+  // Other cores' messages may come before the code has: it has not halted.
+  sequencer->reset();
   if (services.checker)
     services.checker->begin(index);
   size_t profiled = services.options.profile ? task.image->program.size() : 0;

@@ -101,3 +101,21 @@ tile.kernel @no_reduction() {
   }
   tile.return
 }
+
+// -----
+
+tile.kernel @group_shape(%a: memref<8xf32, #tile.space<dram>>) {
+  %b = tile.alloc : memref<8xf32, #tile.space<spm>>
+  // expected-error@+1 {{3 cores at a stride of 1 are no rectangle of a dispatch 4 cores wide}}
+  tile.load %a to %b shared <size = 3, stride = 1, columns = 4> : memref<8xf32, #tile.space<dram>> to memref<8xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @group_depth(%a: memref<8xf32, #tile.space<dram>>) {
+  %b = tile.alloc {depth = 3} : memref<8xf32, #tile.space<spm>>
+  // expected-error@+1 {{is shared among 2 cores: its target has 3 slots, accepted: at most as many}}
+  tile.load %a to %b shared <size = 2, stride = 1, columns = 2> : memref<8xf32, #tile.space<dram>> to memref<8xf32, #tile.space<spm>>
+  tile.return
+}

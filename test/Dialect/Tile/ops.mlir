@@ -71,3 +71,11 @@ tile.kernel @vector() {
   }
   tile.return
 }
+
+// CHECK-LABEL: tile.kernel @shared_load
+tile.kernel @shared_load(%a: memref<8xf32, #tile.space<dram>>) {
+  %b = tile.alloc {depth = 2} : memref<8xf32, #tile.space<spm>>
+  // CHECK: tile.load %{{.*}} to %{{.*}} shared <size = 4, stride = 1, columns = 4> : memref
+  tile.load %a to %b shared <size = 4, stride = 1, columns = 4> : memref<8xf32, #tile.space<dram>> to memref<8xf32, #tile.space<spm>>
+  tile.return
+}

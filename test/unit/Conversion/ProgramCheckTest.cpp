@@ -257,6 +257,7 @@ TEST_F(ProgramCheckTest, StoresToOtherCores) {
                                     inst(Opcode::TDLOAD, {1, 1}),
                                     inst(Opcode::LI, {1, core << 32 | offset}),
                                     inst(Opcode::TDADD, {0, 0, 1}),
+                                    inst(Opcode::BNE, {0, 2, 2}), // core 0's
                                     inst(Opcode::STORE, {0, 1})};
   };
   std::vector<isa::Descriptor> descriptors{descriptor(isa::Space::Core, 16),
@@ -346,4 +347,124 @@ TEST_F(ProgramCheckTest, GatherChecksTableAndIndices) {
 TEST_F(ProgramCheckTest, DivisionByZero) {
   EXPECT_EQ(check({inst(Opcode::LI, {0, 7}), inst(Opcode::DIVU, {0, 0, 1})}),
             "division by zero");
+}
+
+//===----------------------------------------------------------------------===//
+// Races
+//===----------------------------------------------------------------------===//
+
+namespace {
+const int64_t seq = int64_t(Queue::Seq), st = int64_t(Queue::St);
+
+std::vector<Instruction> operator+(std::vector<Instruction> a,
+                                   const std::vector<Instruction> &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+} // namespace
+
+TEST_F(ProgramCheckTest, QueuesThatNothingOrdersRace) {
+  auto program = [&](std::vector<isa::SemaphoreStep> signals,
+                     std::vector<isa::SemaphoreStep> waits) {
+    return std::vector<Instruction>{inst(Opcode::TDLOAD, {0, 0}),
+                                    inst(Opcode::TDLOAD, {1, 1}),
+                                    inst(Opcode::LDARG, {0, 0}),
+                                    inst(Opcode::TDADD, {1, 1, 0}),
+                                    inst(Opcode::LOAD, {0, 1}, {}, signals),
+                                    inst(Opcode::STORE, {1, 0}, waits)};
+  };
+  std::vector<isa::Descriptor> descriptors{descriptor(isa::Space::Spm, 16, 64),
+                                           descriptor(isa::Space::Global, 16)};
+  EXPECT_EQ(check(program({{0, 1}}, {{0, 1}}), descriptors), "");
+  EXPECT_EQ(check(program({}, {}), descriptors),
+            "race: reads bytes 64 to 127 of core 0's SPM, which instruction 4 "
+            "of core 0 writes, and nothing orders the two");
+  EXPECT_EQ(result.instruction, 5u);
+}
+
+TEST_F(ProgramCheckTest, InterleavedColumnsDoNotTouch) {
+  // Every second element each.
+  isa::Descriptor even = descriptor(isa::Space::Spm, 8);
+  even.strides[0] = 2;
+  isa::Descriptor odd = even;
+  odd.base = 4;
+  std::vector<isa::Descriptor> descriptors{even, odd,
+                                           descriptor(isa::Space::Global, 8)};
+  std::vector<Instruction> program{
+      inst(Opcode::TDLOAD, {0, 0}),   inst(Opcode::TDLOAD, {1, 1}),
+      inst(Opcode::TDLOAD, {2, 2}),   inst(Opcode::LDARG, {0, 0}),
+      inst(Opcode::TDADD, {2, 2, 0}), inst(Opcode::LOAD, {0, 2}),
+      inst(Opcode::STORE, {2, 1})};
+  EXPECT_EQ(check(program, descriptors), "");
+  program[6] = inst(Opcode::STORE, {2, 0});
+  EXPECT_THAT(check(program, descriptors), HasSubstr("race: reads bytes 0"));
+}
+
+TEST_F(ProgramCheckTest, BarriersOrderCores) {
+  // Core 1 reads what core 0 has stored into its SPM.
+  isa::Descriptor remote = descriptor(isa::Space::Core, 16);
+  remote.base = uint64_t(1) << 32;
+  std::vector<isa::Descriptor> descriptors{
+      descriptor(isa::Space::Spm, 16), remote,
+      descriptor(isa::Space::Spm, 16, 256), descriptor(isa::Space::Global, 16)};
+  auto program = [&](std::vector<Instruction> between) {
+    return std::vector<Instruction>{
+               inst(Opcode::TDLOAD, {0, 0}), inst(Opcode::TDLOAD, {1, 1}),
+               inst(Opcode::TDLOAD, {2, 2}), inst(Opcode::TDLOAD, {3, 3}),
+               inst(Opcode::LDARG, {0, 0}),  inst(Opcode::TDADD, {3, 3, 0}),
+               inst(Opcode::COREID, {1}),    inst(Opcode::BNE, {1, 2, 2}),
+               inst(Opcode::STORE, {1, 2})} +
+           between +
+           std::vector<Instruction>{inst(Opcode::BEQ, {1, 2, 2}),
+                                    inst(Opcode::STORE, {3, 0})};
+  };
+  options.numCores = 2;
+  EXPECT_EQ(
+      check(program({inst(Opcode::FENCE), inst(Opcode::BARRIER)}), descriptors),
+      "");
+  // A barrier orders sequencers, not what their queues still do.
+  EXPECT_THAT(check(program({inst(Opcode::BARRIER)}), descriptors),
+              HasSubstr("core 1: race: reads bytes 0 to 63 of core 1's SPM"));
+}
+
+TEST_F(ProgramCheckTest, UnitsOfOneCoreAreNotThoseOfAnother) {
+  // Core 0 loads for cores 1 and 2 into two slots in turn, which they give back
+  // by signals. If both slots share a semaphore, the two units that a load
+  // waits for may both be core 1's, and core 2 still reads.
+  std::vector<isa::Descriptor> descriptors{descriptor(isa::Space::Spm, 16),
+                                           descriptor(isa::Space::Spm, 16, 64),
+                                           descriptor(isa::Space::Global, 16)};
+  auto program = [&](uint8_t first, uint8_t second) {
+    auto read = [&](int64_t td, int64_t free) {
+      return std::vector<Instruction>{
+          inst(Opcode::WAIT, {st}, {{5, 1}}), inst(Opcode::STORE, {2, td}),
+          inst(Opcode::SIGNALCORE, {st, 3, free, 1})};
+    };
+    std::vector<Instruction> readers =
+        std::vector<Instruction>{inst(Opcode::SIGNALCORE, {seq, 3, first, 1}),
+                                 inst(Opcode::SIGNALCORE, {seq, 3, second, 1}),
+                                 inst(Opcode::LOOP, {4, 4, 6})} +
+        read(0, first) + read(1, second) +
+        std::vector<Instruction>{inst(Opcode::JUMP, {6})};
+    return std::vector<Instruction>{
+               inst(Opcode::TDLOAD, {0, 0}),
+               inst(Opcode::TDLOAD, {1, 1}),
+               inst(Opcode::TDLOAD, {2, 2}),
+               inst(Opcode::LDARG, {0, 0}),
+               inst(Opcode::TDADD, {2, 2, 0}),
+               inst(Opcode::LI, {1, 1 | 2 << 16 | 1 << 24}),
+               inst(Opcode::COREID, {2}),
+               inst(Opcode::BEQ, {2, 3, int64_t(readers.size()) + 1})} +
+           readers +
+           std::vector<Instruction>{
+               inst(Opcode::LOOP, {4, 4, 2}),
+               inst(Opcode::LOADMULTICAST, {0, 2, 1, 5, 1}, {{first, 2}}),
+               inst(Opcode::LOADMULTICAST, {1, 2, 1, 5, 1}, {{second, 2}}),
+               inst(Opcode::WAIT, {int64_t(Queue::Ld)}, {{first, 2}}),
+               inst(Opcode::WAIT, {int64_t(Queue::Ld)}, {{second, 2}})};
+  };
+  options.numCores = options.columns = 3;
+  EXPECT_EQ(check(program(0, 1), descriptors), "");
+  EXPECT_THAT(check(program(0, 0), descriptors),
+              HasSubstr("core 0: race: writes bytes"));
 }

@@ -73,6 +73,52 @@ TEST(SyncPlan, OneQueueNeedsNoSemaphore) {
   EXPECT_EQ(b.plan().semaphores.size(), 0u);
 }
 
+TEST(SyncPlan, SharedBufferHasASemaphoreForEachSlot) {
+  ProblemBuilder b;
+  uint32_t loop = b.loop(0), x = b.buffer(loop, 2), y = b.buffer(loop, 2);
+  b.problem.buffers[x].shared = true;
+  uint32_t load = b.inst(loop, Queue::Ld, {x});
+  b.inst(loop, Queue::Ld, {y});
+  uint32_t mma = b.inst(loop, Queue::Mx, {x, y});
+  auto plan = b.plan();
+  ASSERT_EQ(plan.sharedFills.size(), 1u);
+  const auto &fill = plan.sharedFills[0];
+  EXPECT_EQ(fill.load, load);
+  EXPECT_EQ(fill.first, mma);
+  EXPECT_EQ(fill.last, mma);
+  ASSERT_EQ(fill.data.size(), 2u);
+  EXPECT_NE(fill.data[0], fill.data[1]);
+  EXPECT_EQ(plan.semaphores[fill.data[1]].waiter, Queue::Mx);
+  EXPECT_EQ(plan.semaphores[fill.free].waiter, Queue::Ld);
+  // Another core's load says nothing about this one's: y keeps both of its own.
+  EXPECT_EQ(plan.semaphores.size(), 5u);
+}
+
+TEST(SyncPlan, SharedPanelIsReadByAWholeLoop) {
+  ProblemBuilder b;
+  uint32_t outer = b.loop(0), x = b.buffer(outer, 2);
+  b.problem.buffers[x].shared = true;
+  b.inst(outer, Queue::Ld, {x});
+  uint32_t inner = b.loop(outer), y = b.buffer(inner, 2);
+  b.inst(inner, Queue::Ld, {y});
+  b.inst(inner, Queue::Mx, {x, y});
+  auto plan = b.plan();
+  ASSERT_EQ(plan.sharedFills.size(), 1u);
+  EXPECT_EQ(plan.sharedFills[0].first, inner);
+  EXPECT_EQ(plan.sharedFills[0].last, inner);
+}
+
+TEST(SyncPlan, SharedBufferWithAFillIsRefused) {
+  ProblemBuilder b;
+  uint32_t loop = b.loop(0), x = b.buffer(loop, 2);
+  b.problem.buffers[x].shared = true;
+  b.inst(loop, Queue::Ld, {x});
+  b.inst(loop, Queue::Ld, {x});
+  b.inst(loop, Queue::Mx, {x});
+  auto plan = planSynchronization(b.problem);
+  EXPECT_THAT(plan.status().message(), HasSubstr("one load, and then readers"));
+}
+
 TEST(SyncPlan, DoubleBufferIsHandedOverAndGivenBack) {
   ProblemBuilder b;
   uint32_t loop = b.loop(0), x = b.buffer(loop, 2);

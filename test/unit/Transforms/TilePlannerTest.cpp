@@ -8,6 +8,7 @@
 #include "TileCost.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
 using namespace tessera;
@@ -315,19 +316,19 @@ TEST(NetworkLoad, NearMemoryNeedsNoLink) {
   NetworkLoad network(arch);
   ASSERT_TRUE(network.hasLinks());
   NetworkLoad::Share columns{8192, 256, 32, 16, 1};
-  for (double flits : network.linkFlits(columns, 16, 1))
+  for (double flits : network.linkFlits(columns, 16, 1, {}))
     EXPECT_EQ(flits, 0);
   // Columns of 512 bytes lie at routers 2 p and 2 p + 1. Core 0 has p = 0; core
   // 1, with p = 1, is next to router 2 and asks router 3 over the same link:
   // for each burst it sends 1 flit over link 1 -> 2, and half of them on over 2
   // -> 3.
   NetworkLoad::Share wide{8192, 512, 16, 16, 1};
-  const std::vector<double> &far = network.linkFlits(wide, 16, 1);
+  const std::vector<double> &far = network.linkFlits(wide, 16, 1, {});
   EXPECT_EQ(*std::max_element(far.begin(), far.end()), 3);
   // In steps of two, core c has the place c / 2 + c mod 2 * 8, whose columns
   // lie at routers c and its neighbour: half of the requests and of the answers
   // go over the link between the two, in each direction.
-  const std::vector<double> &near = network.linkFlits(wide, 16, 2);
+  const std::vector<double> &near = network.linkFlits(wide, 16, 2, {});
   EXPECT_EQ(*std::max_element(near.begin(), near.end()), 1);
 }
 
@@ -339,8 +340,25 @@ TEST(NetworkLoad, RowsThatTurnReachAllMemory) {
   Architecture arch = preset("server");
   NetworkLoad network(arch);
   NetworkLoad::Share share{8448, 256, 33, 1, 1};
-  const std::vector<double> &flits = network.linkFlits(share, 16, 1);
+  const std::vector<double> &flits = network.linkFlits(share, 16, 1, {});
   EXPECT_DOUBLE_EQ(*std::max_element(flits.begin(), flits.end()), 2);
+}
+
+TEST(NetworkLoad, AMulticastTakesEachLinkOnce) {
+  // A burst from anywhere to all 16 cores goes along a row, 3 links, and from
+  // there along four columns, 3 links each. Its request comes from one of the
+  // cores, on average 1.25 links along each axis away.
+  Architecture arch = preset("server");
+  NetworkLoad network(arch);
+  NetworkLoad::Share share{8448, 256, 33, 1, 1};
+  const std::vector<double> &all = network.linkFlits(share, 16, 1, {16, 1});
+  EXPECT_DOUBLE_EQ(std::accumulate(all.begin(), all.end(), 0.0), 15 + 2.5);
+  // Four bursts to a row each: along the column to the row, which is 1.25 links
+  // away, and along it, 3 links; by x first, so that the ways to the four cores
+  // fork in the memory's row: 3 links there and 1.25 in each of four columns.
+  const std::vector<double> &rows = network.linkFlits(share, 16, 1, {4, 1});
+  EXPECT_DOUBLE_EQ(std::accumulate(rows.begin(), rows.end(), 0.0),
+                   4 * (3 + 4 * 1.25 + 2.5));
 }
 
 TEST(NetworkLoad, CrossbarsHaveNoLinks) {
