@@ -24,6 +24,7 @@ void addLowerToIsaPasses(OpPassManager &manager, llvm::StringRef arch) {
   // Loops of one iteration go, index arithmetic is folded and shared.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createMergeMapsPass());
   manager.addPass(createConvertTileToISAPass({arch.str()}));
   manager.addPass(createVerifyLoweredToISAPass());
   VerifyISAProgramPassOptions options;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attention.h"
 #include "DispatchBuilder.h"
 #include "LinalgStructure.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -43,6 +44,7 @@ public:
   SmallVector<Operation *> grow() {
     while (growOnce()) {
     }
+    takeAttention();
     llvm::sort(members, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });
@@ -50,6 +52,28 @@ public:
   }
 
 private:
+  /// The softmax and the scores before a product of values, if these are all
+  /// that the group has of the kind.
+  void takeAttention() {
+    std::optional<Attention> found;
+    for (Operation *member : members)
+      if (auto generic = dyn_cast<linalg::GenericOp>(member);
+          generic && matchContraction(generic)) {
+        std::optional<Attention> attention = matchAttention(generic);
+        if (found || !attention || attention->quotient)
+          return;
+        found = attention;
+      }
+    // The values are the only reduction there is.
+    if (!found || reductions > 1 ||
+        !llvm::all_of(found->softmax.sum->getUsers(), [&](Operation *user) {
+          return llvm::is_contained(members, user);
+        }))
+      return;
+    for (Operation *op : found->beforeValues())
+      members.push_back(op);
+  }
+
   bool growOnce() {
     for (Operation *member : SmallVector<Operation *>(members)) {
       auto consumer = dyn_cast<linalg::GenericOp>(member);
@@ -168,6 +192,15 @@ struct FormDispatchesPass
       }
       rewriter.replaceOp(concat, *results);
     }
+
+    // None of the contractions goes away by this.
+    SmallVector<linalg::GenericOp> contractions;
+    for (auto generic : body.getOps<linalg::GenericOp>())
+      if (matchContraction(generic))
+        contractions.push_back(generic);
+    for (linalg::GenericOp contraction : contractions)
+      if (auto attention = matchAttention(contraction))
+        divideAfterValues(rewriter, *attention);
 
     // From the end, so that a producer is seen after all that could take it in.
     Operation *op = &body.back();

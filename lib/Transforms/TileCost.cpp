@@ -103,28 +103,42 @@ int64_t TileCost::tileExtent(const TilePlan &plan,
   return size;
 }
 
-/// Whether a loaded buffer exists for the rest of a reduction too.
+/// Whether there is more than one buffer: for what is left of a reduction, or
+/// for the tile at an end of it.
 bool TileCost::hasParts(const TilePlan &plan, size_t buffer) const {
-  if (problem.buffers[buffer].traffic != Traffic::Load)
+  if (problem.buffers[buffer].traffic == Traffic::Store)
     return false;
   for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
     if (problem.dims[dim].reduction && dependsOn(buffer, dim) &&
-        problem.dims[dim].extent % plan.tiles[dim] != 0)
+        (problem.dims[dim].extent % plan.tiles[dim] != 0 ||
+         isApart(plan, buffer, dim)))
       return true;
   return false;
 }
 
-/// The tiles for which a loaded buffer exists: what is left of a reduction has
-/// buffers of its own.
+/// Whether the tile at an end of a reduction is loaded into a place of its own.
+bool TileCost::isApart(const TilePlan &plan, size_t buffer,
+                       unsigned dim) const {
+  return problem.dims[dim].rotated &&
+         problem.buffers[buffer].traffic == Traffic::Load &&
+         problem.dims[dim].extent / plan.tiles[dim] > 1;
+}
+
+/// The tiles for which a buffer exists.
 std::vector<TilePlan> TileCost::parts(const TilePlan &plan,
                                       size_t buffer) const {
   std::vector<TilePlan> result{plan};
   for (unsigned dim = 0; dim < problem.dims.size(); ++dim) {
     int64_t rest = problem.dims[dim].extent % plan.tiles[dim];
-    if (problem.buffers[buffer].traffic != Traffic::Load ||
-        !problem.dims[dim].reduction || rest == 0 || !dependsOn(buffer, dim))
+    if (problem.buffers[buffer].traffic == Traffic::Store ||
+        !problem.dims[dim].reduction || !dependsOn(buffer, dim))
       continue;
-    for (size_t i = 0, count = result.size(); i < count; ++i) {
+    size_t count = result.size();
+    for (size_t i = 0; i < count; ++i) {
+      if (isApart(plan, buffer, dim))
+        result.push_back(result[i]);
+      if (rest == 0)
+        continue;
       result.push_back(result[i]);
       result.back().tiles[dim] = rest;
     }

@@ -45,6 +45,7 @@ private:
     return dependences[buffer] >> dim & 1;
   }
   bool hasParts(const TilePlan &plan, size_t buffer) const;
+  bool isApart(const TilePlan &plan, size_t buffer, unsigned dim) const;
   std::vector<TilePlan> parts(const TilePlan &plan, size_t buffer) const;
   /// Whether it stays while a loop over other tiles runs.
   bool isPanel(const TilePlan &plan, size_t buffer) const;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attention.h"
 #include "DispatchBuilder.h"
 #include "EqualDispatches.h"
 #include "LinalgStructure.h"
@@ -342,6 +343,54 @@ static LogicalResult simplify(Operation *root) {
   return applyPatternsGreedily(root, std::move(patterns));
 }
 
+/// Merges what the tiling computes for several readers.
+static void mergeEqual(RewriterBase &rewriter, Operation *root) {
+  DominanceInfo dominance(root);
+  eliminateCommonSubExpressions(rewriter, dominance, root);
+}
+
+/// Gives each operation that starts from a `tensor.empty` one of its own, and
+/// each fill of one its own: what a matrix engine accumulates must not share a
+/// buffer with what it reads.
+static void separateDestinations(RewriterBase &rewriter, Operation *root) {
+  SmallVector<linalg::FillOp> fills;
+  root->walk([&](linalg::FillOp fill) { fills.push_back(fill); });
+  for (linalg::FillOp fill : fills)
+    for (OpOperand &use :
+         llvm::make_early_inc_range(llvm::drop_begin(fill->getUses()))) {
+      rewriter.setInsertionPoint(use.getOwner());
+      Operation *own = rewriter.clone(*fill);
+      rewriter.modifyOpInPlace(use.getOwner(),
+                               [&] { use.set(own->getResult(0)); });
+    }
+  SmallVector<tensor::EmptyOp> empties;
+  root->walk([&](tensor::EmptyOp empty) { empties.push_back(empty); });
+  for (tensor::EmptyOp empty : empties)
+    for (OpOperand &use :
+         llvm::make_early_inc_range(llvm::drop_begin(empty->getUses()))) {
+      rewriter.setInsertionPoint(use.getOwner());
+      Operation *own = rewriter.clone(*empty);
+      rewriter.modifyOpInPlace(use.getOwner(),
+                               [&] { use.set(own->getResult(0)); });
+    }
+}
+
+/// Loops over the keys of the attention on a tile.
+static LogicalResult tileKeys(RewriterBase &rewriter, int64_t keys,
+                              Block &body) {
+  if (failed(simplify(body.getParentOp())))
+    return failure();
+  mergeEqual(rewriter, body.getParentOp());
+  std::optional<Attention> attention;
+  body.walk([&](linalg::GenericOp op) {
+    if (auto found = matchAttention(op))
+      attention = found;
+  });
+  if (!attention || attention->quotient)
+    return body.getParentOp()->emitError("lost its attention in tiling");
+  return streamKeys(rewriter, *attention, keys);
+}
+
 static LogicalResult tileNest(RewriterBase &rewriter,
                               const PlannedNest &planned,
                               ArrayRef<Operation *> otherRoots, Block &body) {
@@ -376,6 +425,9 @@ static LogicalResult tileNest(RewriterBase &rewriter,
   for (linalg::LinalgOp op : marked)
     if (failed(tileReduction(rewriter, op, reducerSizes)))
       return failure();
+  if (nest.keyDim && planned.plan.isTiled(nest.problem, *nest.keyDim) &&
+      failed(tileKeys(rewriter, planned.plan.tiles[*nest.keyDim], body)))
+    return failure();
   eraseDead(rewriter, body);
   return success();
 }
@@ -486,10 +538,8 @@ struct TileDispatchesPass
 
   /// Tiles the first dispatch of a group, and tells all of them the kernel that
   /// it becomes.
-  static LogicalResult tile(RewriterBase &rewriter,
-                            ArrayRef<graph::DispatchOp> group,
-                            const std::vector<PlannedNest> &plan,
-                            int64_t kernel) {
+  LogicalResult tile(RewriterBase &rewriter, ArrayRef<graph::DispatchOp> group,
+                     const std::vector<PlannedNest> &plan, int64_t kernel) {
     device::MappingAttr mapping = describe(rewriter, plan);
     for (graph::DispatchOp dispatch : group) {
       dispatch->setAttr(mappingAttrName, mapping);
@@ -500,8 +550,12 @@ struct TileDispatchesPass
     return tile(rewriter, group.front(), plan);
   }
 
-  static LogicalResult tile(RewriterBase &rewriter, graph::DispatchOp dispatch,
-                            const std::vector<PlannedNest> &plan) {
+  LogicalResult tile(RewriterBase &rewriter, graph::DispatchOp dispatch,
+                     const std::vector<PlannedNest> &plan) {
+    if (llvm::any_of(plan, [](const PlannedNest &planned) {
+          return planned.nest.keyDim.has_value();
+        }))
+      attentions.push_back(dispatch);
     Block &body = dispatch.getBody().front();
     SmallVector<Operation *> roots;
     unsigned depth = plan.empty() ? 1 : plan.front().plan.depth;
@@ -579,10 +633,13 @@ struct TileDispatchesPass
         failed(simplify(getOperation())))
       return failure();
     IRRewriter rewriter(&getContext());
-    DominanceInfo dominance(getOperation());
-    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+    mergeEqual(rewriter, getOperation());
+    for (graph::DispatchOp dispatch : attentions)
+      separateDestinations(rewriter, dispatch);
     return success();
   }
+
+  SmallVector<graph::DispatchOp> attentions;
 };
 
 } // namespace

@@ -38,6 +38,9 @@ public:
     /// Only sizes that divide the extent. Elsewhere the last tile of a
     /// reduction is smaller, any other one overlaps with the tile before it.
     bool divides = false;
+    /// A reduction whose first and last tile are apart from the loop over the
+    /// others: what these load has a place of its own.
+    bool rotated = false;
   };
 
   /// An extent of a buffer: 1 + sum of |factor| * (tile of dim - 1) over the

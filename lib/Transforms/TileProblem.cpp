@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileProblem.h"
+#include "Attention.h"
 #include "LinalgStructure.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -84,6 +85,7 @@ public:
     llvm::sort(members, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });
+    findAttention();
     addRootDims();
     // Readers come before producers, so that their loops are known.
     for (Operation *member : llvm::reverse(members))
@@ -97,6 +99,8 @@ public:
       addBuffers(cast<linalg::LinalgOp>(member));
       addWork(cast<linalg::LinalgOp>(member));
     }
+    if (nest.keyDim)
+      addCarriedBuffers();
     if (nest.reducer)
       nest.reducerDims = dims.lookup(nest.reducer);
     nest.rootDims = dims.lookup(nest.root);
@@ -111,6 +115,40 @@ private:
     for (OpOperand *operand : cast<linalg::LinalgOp>(op).getDpsInputOperands())
       if (auto producer = operand->get().getDefiningOp<linalg::GenericOp>())
         collect(producer);
+  }
+
+  /// The keys of an attention are a dimension that all its parts share, with
+  /// tiles of any size.
+  void findAttention() {
+    for (Operation *member : members)
+      if (auto generic = dyn_cast<linalg::GenericOp>(member))
+        if (auto found = matchAttention(generic);
+            found && !found->quotient && isMember(found->scores))
+          attention = found;
+  }
+
+  /// The loop over the keys of a part that sums or compares over them.
+  std::optional<unsigned> reducedKeys(linalg::GenericOp op) {
+    if (attention && op == attention->values)
+      return matchContraction(op)->k[0];
+    if (attention &&
+        (op == attention->softmax.maximum || op == attention->softmax.sum))
+      return attention->softmax.keyLoop;
+    return std::nullopt;
+  }
+
+  /// What each block of keys needs for each row: its largest score and sum, and
+  /// the factor of what came before; up to four copies.
+  void addCarriedBuffers() {
+    RowSoftmax &softmax = attention->softmax;
+    for (const char *name : {"maximum", "sum", "factor"}) {
+      addBuffer(softmax.maximum, softmax.maximum.getDpsInitOperand(0),
+                Memory::Spm, Traffic::None);
+      TileProblem::Buffer &buffer = nest.problem.buffers.back();
+      buffer.name = std::string(name) + " of a block";
+      buffer.elementBytes = 4;
+      buffer.extents.push_back({{}, 4});
+    }
   }
 
   bool isMember(Operation *op) { return op && llvm::is_contained(members, op); }
@@ -148,9 +186,13 @@ private:
     if (isa<linalg::GenericOp>(operand.getOwner()))
       if (auto loops = producerLoops(producer, operand, readerDims))
         mapped = *loops;
+    std::optional<unsigned> keys = reducedKeys(producer);
+    if (keys && nest.keyDim)
+      mapped[*keys] = *nest.keyDim;
     for (int &dim : mapped) {
       // A reader's reduction over what the producer computes.
-      if (dim >= 0 && nest.problem.dims[dim].reduction) {
+      if (dim >= 0 && nest.problem.dims[dim].reduction &&
+          (!nest.keyDim || unsigned(dim) != *nest.keyDim)) {
         nest.problem.dims[dim].kind = Kind::Whole;
         dim = -1;
       }
@@ -169,7 +211,8 @@ private:
       return;
     }
     bool reduces = producer.getNumReductionLoops() != 0;
-    bool mayTile = reduces && !nest.reducer && readsNoMember(producer);
+    bool mayTile = reduces && !attention && !nest.reducer &&
+                   readsNoMember(producer);
     if (mayTile)
       nest.reducer = cast<linalg::LinalgOp>(producer.getOperation());
     SmallVector<int64_t> extents = producer.getStaticLoopRanges();
@@ -182,6 +225,11 @@ private:
               ? unsigned(mapped[loop])
               : addDim(extents[loop], true,
                        reduction && mayTile ? Kind::Free : Kind::Whole));
+      if (keys == loop && !nest.keyDim) {
+        nest.keyDim = loops.back();
+        nest.problem.dims[loops.back()].kind = Kind::Free;
+        nest.problem.dims[loops.back()].rotated = true;
+      }
     }
     dims[producer] = loops;
   }
@@ -287,6 +335,7 @@ private:
 
   bool padsInTiles;
   TileNest nest;
+  std::optional<Attention> attention;
   SmallVector<Operation *> members;
   llvm::DenseMap<Operation *, SmallVector<unsigned>> dims;
 };

@@ -24,6 +24,8 @@ struct TileNest {
   /// The operation whose reduction loops may be tiled; null if there is none.
   mlir::linalg::LinalgOp reducer;
   TileProblem problem;
+  /// The keys of the attention that it is; nothing if it is none.
+  std::optional<unsigned> keyDim;
   /// The problem's dimension of each loop of the root and of the reducer.
   llvm::SmallVector<unsigned> rootDims, reducerDims;
 };

@@ -57,8 +57,15 @@ static SmallVector<unsigned> findUnitDims(Operation *op) {
     for (unsigned loop : contraction->batch)
       if (extents[loop] == 1)
         units.push_back(loop);
-    addUnits(contraction->m, extents, units);
-    addUnits(contraction->n, extents, units);
+    // A row of each product stays one, unless no matrix engine computes it.
+    if (usesMatrixEngine(generic, *contraction)) {
+      addUnits(contraction->m, extents, units);
+      addUnits(contraction->n, extents, units);
+    } else {
+      for (unsigned loop : llvm::concat<unsigned>(contraction->m, contraction->n))
+        if (extents[loop] == 1)
+          units.push_back(loop);
+    }
     addUnits(contraction->k, extents, units);
     llvm::SmallBitVector windows = findWindowLoops(generic);
     llvm::erase_if(units, [&](unsigned loop) { return windows.test(loop); });

@@ -179,7 +179,7 @@ class Composites(unittest.TestCase):
         """Two products and the softmax between them; a transposition, scaling of the scores
         and the mask go into the first. Where queries and keys are scaled apart, as the
         operator's definition has it, these are dispatches of their own."""
-        self.check_at_most(attention, scaled_scores=3, both_scaled=5, operator=5)
+        self.check_at_most(attention, scaled_scores=1, both_scaled=3, operator=3)
 
 
 if __name__ == "__main__":

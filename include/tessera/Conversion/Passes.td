@@ -15,6 +15,26 @@ class ArchPass<string mnemonic> : Pass<mnemonic, "::mlir::ModuleOp"> {
                         "architecture: a preset, a path, or a file's text">];
 }
 
+def MergeMapsPass : Pass<"tessera-merge-maps", "::mlir::ModuleOp"> {
+  let summary = "Reduce elements in the map that computes them";
+  let description = [{
+    Where a reduction follows the element-wise `tile.map` whose result it reads,
+    in the same order, one map does both: output 0 is the reduction's, output 1
+    the elements. These pass through the vector engine once in place of twice.
+    They are rounded to their type before they are reduced, so no value changes.
+
+    ```mlir
+    tile.map ins(%x) outs(%e) … reduce = none { … tile.yield %exp : f32 }
+    tile.map ins(%e) outs(%sum) … reduce = sum { ^bb0(%a: f32): tile.yield %a : f32 }
+    ```
+    becomes
+    ```mlir
+    tile.map ins(%x) outs(%sum, %e) … reduce = sum { … tile.yield %exp, %exp : f32, f32 }
+    ```
+  }];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
 def ConvertTileToISAPass : ArchPass<"convert-tile-to-isa"> {
   let summary = "Tile kernels to instructions";
   let description = [{
