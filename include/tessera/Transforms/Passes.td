@@ -145,7 +145,9 @@ def FormDispatchesPass : Pass<"tessera-form-dispatches", "::mlir::func::FuncOp">
     kernel. An element-wise operation takes in what produces its operands if
     tiles of it can be computed from tiles of them without computing anything
     twice: the contraction or pooling before it, or the row statistics and
-    exponentials of a softmax. A padding moves in with the operation that reads
+    exponentials of a softmax. Attention is one dispatch: a product that sums
+    values weighted by a softmax of another product takes in all of it, and the
+    division by the softmax's sum moves behind it. A padding moves in with the operation that reads
     it. Slices, concatenations and the rest are dispatches of their own;
     reshapes stay outside, since they move no data.
 
@@ -186,6 +188,9 @@ def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp">
     stay static where a tile size does not divide an extent: the last tile of a
     parallel loop starts earlier and computes a part of its neighbour again, the
     rest of a reduction becomes an operation of its own behind the loop. The
+    keys of an attention are tiled by a loop that carries each row's maximum, sum
+    and values; it computes the scores of the next keys ahead, so that the matrix
+    engine has work while the vector engine computes exponentials. The
     planner also orders the parallel loops, says how many cores share each of
     them (attribute `cores`) and how cores take their places (`interleave`). A sum
     of the matrix engine goes through its terms in the same order whatever the

@@ -157,6 +157,36 @@ TEST(TilePlanner, TheRestOfAReductionHasItsOwnBuffers) {
   EXPECT_EQ(plan.spmBytes, 2u * 2 * 64 * (60 + 40) * 4);
 }
 
+/// A loop over 100 keys by 32: x, made from nothing, has a place for the tiles
+/// and one for the rest; what is loaded one more, for the last whole tile, which
+/// comes after the loop.
+TEST(TilePlanner, RotatedReductionsHaveBuffersForTheirEnds) {
+  Architecture arch = preset("edge");
+  TargetModel target(arch);
+  TileProblem problem;
+  problem.name = "keys";
+  problem.dims = {{1, Kind::Free, false}, {100, Kind::Free, true}};
+  problem.buffers = {{"x", {along(1, 100)}, 64, Memory::Spm, Traffic::None},
+                     {"k", {along(1, 100)}, 64, Memory::Spm, Traffic::Load}};
+  TilePlan plan;
+  plan.tiles = {1, 32};
+  plan.grid = {1, 1};
+  plan.order = {0, 1};
+  plan.depth = 2;
+  for (bool rotated : {false, true}) {
+    problem.dims[1].rotated = rotated;
+    TileCost(problem, target).evaluate(plan);
+    // x once each, as one core fills it once per row; k twice each.
+    uint64_t tile = 32 * 64, rest = 4 * 64;
+    EXPECT_EQ(plan.spmBytes,
+              tile + rest + 2 * (tile + rest) + (rotated ? 2 * tile : 0));
+  }
+  // Two tiles are the first and the last one.
+  plan.tiles = {1, 50};
+  TileCost(problem, target).evaluate(plan);
+  EXPECT_EQ(plan.spmBytes, 50u * 64 + 2 * 2 * 50 * 64);
+}
+
 TEST(TilePlanner, SizesThatMustDivideDoSo) {
   Architecture arch = preset("tiny");
   TargetModel target(arch);
