@@ -92,6 +92,9 @@ void ObjectBuilder::addPacket(
     isa::Packet packet, std::vector<std::pair<uint64_t, Reference>> slots) {
   uint64_t at = object.commands.size();
   packet.flags = isa::packetBarrier;
+  // Nothing that the program does writes its own code or arguments.
+  if (std::holds_alternative<isa::DispatchPacket>(packet.body))
+    packet.flags |= isa::packetPrefetch;
   packet.id = at / isa::packetBytes;
   auto bytes = isa::encode(packet);
   object.commands.insert(object.commands.end(), bytes.begin(), bytes.end());

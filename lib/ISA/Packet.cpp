@@ -296,7 +296,10 @@ Result<Packet> decodePacket(std::span<const uint8_t> bytes) {
       [&](auto &body) -> Status {
         visitFields(reader, body);
         TESSERA_RETURN_IF_ERROR(reader.checkReserved());
-        if ((packet->flags & ~packetBarrier) != 0)
+        bool dispatch =
+            std::is_same_v<std::decay_t<decltype(body)>, DispatchPacket>;
+        uint8_t known = packetBarrier | (dispatch ? packetPrefetch : 0);
+        if ((packet->flags & ~known) != 0)
           return invalid(
               fmt::format("flags {:#04x} has unknown bits", packet->flags));
         return check(body);
@@ -377,8 +380,9 @@ static std::string printBody(const InterruptPacket &packet,
 std::string print(const Packet &packet, const AddressName &address) {
   return std::visit(
       [&](const auto &body) {
-        return fmt::format("{}{} id {}{}", typeName(typeOf(body)),
+        return fmt::format("{}{}{} id {}{}", typeName(typeOf(body)),
                            packet.flags & packetBarrier ? " barrier" : "",
+                           packet.flags & packetPrefetch ? " prefetch" : "",
                            packet.id, printBody(body, address));
       },
       packet.body);

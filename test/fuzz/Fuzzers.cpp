@@ -49,6 +49,8 @@ static std::vector<Bytes> packetSeeds() {
       {0, 4,
        DispatchPacket{
            0x100010000, 0x100030000, 2, 0, 0, 1, 1, {1, 2}, {3, 4}, 100}},
+      {packetPrefetch, 4,
+       DispatchPacket{0x100010000, 0x100030000, 2, 0, 0, 1, 1, {}, {}, 0}},
       {0, 5, BarrierPacket{false, {{{1, 2}, {3, 4}, {5, 6}, {7, 8}}}, {9, 1}}},
       {0, 6, BarrierPacket{true, {{{1, 2}, {3, 4}, {5, 6}, {7, 8}}}, {9, 1}}},
       {0, 7, SignalPacket{{3, 4}}},

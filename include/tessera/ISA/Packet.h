@@ -52,6 +52,11 @@ enum class PacketType : uint8_t {
 enum : uint8_t {
   packetBarrier =
       1, ///< Starts when all earlier packets of its queue completed.
+  /// Of a dispatch: its kernel record, text, descriptors, lane programs and
+  /// arguments are in memory when the packet is published (in a command buffer:
+  /// the packet that runs it), and nothing changes them until it has completed.
+  /// So the device may read them before what the dispatch waits for happens.
+  packetPrefetch = 2,
 };
 
 /// Semaphore 0 is the null semaphore: waits on it are satisfied, signals lost.

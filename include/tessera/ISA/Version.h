@@ -13,13 +13,14 @@
 namespace tessera {
 
 /// Raised when a word that meant something comes to mean something else, or
-/// when instructions, operands or lane operations are added: objects carry it,
+/// when instructions, operands, lane operations or packet fields are added:
+/// objects carry it,
 /// a device tells it (mmio::deviceId), and a loader refuses other values.
 ///
 /// 1: the first one. 2: `map` has `rb`, the base of computed positions; mma's
 /// `keep_b`; stores to another core's scratchpad; the options of
-/// `load.multicast`.
-inline constexpr uint32_t isaVersion = 2;
+/// `load.multicast`. 3: dispatch packets have the flag `prefetch`.
+inline constexpr uint32_t isaVersion = 3;
 
 } // namespace tessera
 

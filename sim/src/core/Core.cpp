@@ -174,10 +174,34 @@ static constexpr std::array<Engine, numEngines> allEngines = {
     Engine::Vector};
 
 void Core::begin(CoreTask newTask) {
+  task = std::move(newTask);
+  loader->begin();
+  setUp();
+}
+
+void Core::prepare(CoreTask newTask) {
+  next = std::move(newTask);
+  loader->prepare();
+}
+
+void Core::beginPrepared() {
+  if (!next) // of a damaged snapshot
+    return;
+  task = std::move(*next);
+  next.reset();
+  loader->beginPrepared();
+  setUp();
+}
+
+void Core::dropPrepared() {
+  next.reset();
+  loader->dropPrepared();
+}
+
+void Core::setUp() {
   assert(!isRunning && "a core runs one kernel at a time");
   ++epoch;
   isRunning = true;
-  task = std::move(newTask);
   for (Semaphore &s : semaphores)
     s = Semaphore();
   inbox.clear();
@@ -195,7 +219,6 @@ void Core::begin(CoreTask newTask) {
     unit(e).account.wait(StallCause::InstructionFetch, now);
     unit(e).account.profile(profiled);
   }
-  loader->start();
 }
 
 void Core::codeLoaded() {
@@ -215,7 +238,7 @@ void Core::abort() {
   if (services.checker)
     services.checker->end(index);
   Cycle now = services.now();
-  loader->reset();
+  loader->end();
   sequencer->reset();
   for (Engine e : allEngines) {
     if (e != Engine::Sequencer)
@@ -257,6 +280,7 @@ void Core::checkDone() {
   for (Engine e : allEngines)
     unit(e).account.wait(StallCause::NoKernel, now);
   collectProfile(profile);
+  loader->end();
   listener.coreHalted(index);
 }
 

@@ -77,6 +77,9 @@ struct CoreTask {
   uint32_t indexInDispatch = 0, numCores = 1;
   Noc::Rectangle cores; ///< Of the dispatch.
   DispatchPlace place;
+  /// The kernel's record and contents have not changed since this cycle, and do
+  /// not until the task is over; absent: they may have.
+  std::optional<Cycle> unchangedSince;
 
   template <typename A> void serialize(A &ar);
 };
@@ -261,7 +264,14 @@ public:
   ~Core();
 
   void begin(CoreTask task);
-  /// Stops at once; whatever was under way is lost.
+  /// Loads what `task` needs while another task runs, if there is room, or
+  /// waits for one. A core has one prepared task.
+  void prepare(CoreTask task);
+  /// The prepared task begins, as with begin().
+  void beginPrepared();
+  void dropPrepared();
+  const CoreTask *nextTask() const { return next ? &*next : nullptr; }
+  /// Stops at once; whatever was under way is lost. The prepared task stays.
   void abort();
   bool running() const { return isRunning; }
   /// Engine-cycles and counters up to now.
@@ -350,12 +360,15 @@ public:
   template <typename A> void serialize(A &ar);
 
 private:
+  /// Sets the core up for `task`, but for its code.
+  void setUp();
   void send(Core &to, Message message);
   void releaseBarrier();
   void collectProfile(Profile &into);
 
   CoreListener &listener;
-  Profile profile; ///< Of kernels that are over.
+  std::optional<CoreTask> next; ///< Prepared.
+  Profile profile;              ///< Of kernels that are over.
   bool isRunning = false;
   std::vector<Message> inbox; ///< On their way to this core.
   uint64_t nextMessage = 1;

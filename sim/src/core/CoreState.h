@@ -36,9 +36,9 @@ template <typename A> void serialize(A &ar, InstructionStatistics &s) {
   fields(ar, s.count, s.issue, s.execution);
 }
 
-template <typename A> void CoreTask::serialize(A &ar) {
-  fields(ar, root, kernel, record, arguments, indexInDispatch, numCores, cores);
-  fields(ar, place.queue, place.packet, place.command);
+/// What a kernel was decoded from; it decodes again.
+template <typename A>
+void serialize(A &ar, std::shared_ptr<const KernelImage> &image) {
   std::vector<uint8_t> text, descriptors, maps;
   bool has = bool(image);
   fields(ar, has);
@@ -55,6 +55,31 @@ template <typename A> void CoreTask::serialize(A &ar) {
                                 std::move(maps));
 }
 
+template <typename A> void CoreTask::serialize(A &ar) {
+  fields(ar, root, kernel, record, arguments, indexInDispatch, numCores, cores,
+         unchangedSince, place.queue, place.packet, place.command);
+  sim::serialize(ar, image);
+}
+
+template <typename A> void CodeLoader::Place::serialize(A &ar) {
+  fields(ar, state, root, kernel, record, since, generation, region, position,
+         inFlight, translating, life);
+  sim::serialize(ar, image);
+  if constexpr (A::loading)
+    if (state > State::Loaded || (state != State::Empty && !image))
+      ar.fail();
+}
+
+template <typename A> void CodeLoader::serialize(A &ar) {
+  fields(ar, places, running, upcoming, lastRun, nextFailed, announced, wakeAt);
+  if constexpr (A::loading)
+    if (running > none || upcoming > none || lastRun >= numPlaces) {
+      ar.fail();
+      running = upcoming = none;
+      lastRun = 0;
+    }
+}
+
 template <typename A> void QueueEntry::serialize(A &ar) {
   fields(ar, opcode, pc, visible, waits, signals, operands, options, window,
          value, maskA, maskB, indexBase, accumulate, posted, pad, convert,
@@ -69,7 +94,7 @@ template <typename A> void QueueEntry::serialize(A &ar) {
 }
 
 template <typename A> void Core::serialize(A &ar) {
-  fields(ar, epoch, isRunning, task, taskSpmPeak);
+  fields(ar, epoch, isRunning, task, next, taskSpmPeak);
   size_t spmBytes = spm.size(), accBytes = acc.size(),
          count = semaphores.size();
   fields(ar, spm, acc, banks, semaphores, executions, profile, inbox,
@@ -81,7 +106,8 @@ template <typename A> void Core::serialize(A &ar) {
   fields(ar, *loader, *sequencer, *load, *store, *matrix, *vector);
   if constexpr (A::loading)
     if (spm.size() != spmBytes || acc.size() != accBytes ||
-        semaphores.size() != count || (isRunning && !task.image))
+        semaphores.size() != count || (isRunning && !task.image) ||
+        (next && !next->image))
       ar.fail();
 }
 

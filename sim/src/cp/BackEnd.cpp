@@ -35,18 +35,26 @@ void CommandProcessor::handle(const Event &event) {
     break;
   }
   Slot *slot = find(q, id);
-  if (!slot || slot->state != Slot::State::Running)
+  if (!slot)
     return;
+  bool preparing =
+      slot->state == Slot::State::Parked && slot->step != Slot::Step::None;
+  if (slot->state != Slot::State::Running && !preparing)
+    return;
+  if (slot->stale && (event.code == RecordRead || event.code == ArgumentsRead))
+    return issue(q, *slot);
   if (event.fault) {
     uint64_t address = 0;
     if (auto *d = std::get_if<isa::DispatchPacket>(&slot->packet.body))
       address = event.code == RecordRead ? d->kernel : d->arguments;
     else if (auto *t = std::get_if<isa::TimestampPacket>(&slot->packet.body))
       address = t->destination;
-    return fault(q, id, FaultCause(event.fault), address);
+    return refuse(q, *slot, FaultCause(event.fault), address);
   }
   switch (Code(event.code)) {
   case DispatchIssue:
+    slot->stale = false;
+    slot->generation = services.mmu.generation();
     tracePart(*slot, DispatchPart::Record);
     return requestVirtual(
         q, std::get<isa::DispatchPacket>(slot->packet.body).kernel,
@@ -57,8 +65,14 @@ void CommandProcessor::handle(const Event &event) {
     return readArguments(q, *slot);
   case CoreBegin:
     if (--slot->tasksLeft == 0)
-      beginCores(q, *slot);
+      coresTold(q, *slot);
     return;
+  case GoArrived:
+    if (--slot->goLeft == 0)
+      beginPrepared(q, *slot);
+    return;
+  case Resume:
+    return resume(q, *slot);
   case CoreDone:
     if (--slot->coresLeft == 0) {
       freeCores(pack(q, id));
@@ -158,33 +172,40 @@ void CommandProcessor::tryStart(uint32_t q, uint64_t id) {
   if (!slot || slot->state != Slot::State::Parked ||
       (queue.faulted && !TESSERA_MUTANT("parked-start-after-fault")))
     return;
+  if (held(queue, *slot))
+    return prepareNext(q);
+  if (slot->illegal)
+    return fault(q, id, FaultCause::IllegalPacket, slot->fetched.image[0]);
   if (std::optional<uint32_t> bad =
           badSemaphore(slot->packet, semaphores.size()))
     return fault(q, id, FaultCause::SemaphoreRange, *bad);
   if ((slot->packet.flags & isa::packetBarrier) &&
       !TESSERA_MUTANT("barrier-dropped") && !earlierDone(queue, *slot))
-    return;
+    return prepareNext(q);
   if (!waitsMet(slot->packet))
-    return;
+    return prepareNext(q);
   if (std::holds_alternative<isa::DispatchPacket>(slot->packet.body)) {
     if (rectangle(std::get<isa::DispatchPacket>(slot->packet.body)).empty())
       return fault(q, id, FaultCause::IllegalPacket, id);
     if (!takeCores(q, *slot))
-      return;
+      return prepareNext(q);
   }
   slot->state = Slot::State::Running;
   slot->startCycle = services.now();
-  uint64_t parentId = slot->fetched.parent;
+  bool ofBuffer = slot->fetched.parent != 0;
+  bool barrier = slot->packet.flags & isa::packetBarrier;
   start(q, *slot);
-  Slot *parent = parentId ? find(q, parentId) : nullptr;
-  if (Source &source = sourceOf(queue, parent); source.heldBy == id) {
-    source.heldBy = 0;
+  prepareNext(q);
+  if (ofBuffer && barrier) {
+    startAll(); // what it held back
+    advance(q);
+  } else if (queue.source.heldBy == id) {
+    queue.source.heldBy = 0;
     advance(q);
   }
 }
 
 void CommandProcessor::start(uint32_t q, Slot &slot) {
-  Cycle now = services.now();
   uint64_t root = queues[q].context;
   if (std::holds_alternative<isa::DispatchPacket>(slot.packet.body)) {
     snapshot(slot, true);
@@ -199,8 +220,7 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
       services.observer->event(event);
     }
     tracePart(slot, DispatchPart::Start);
-    post(std::max(now, dispatchesStalledUntil) + services.arch.cp.dispatch,
-         Phase::Start, DispatchIssue, q, slot.id);
+    resume(q, slot);
   } else if (TESSERA_MUTANT("completed-without-running") &&
              std::holds_alternative<isa::CopyPacket>(slot.packet.body)) {
     complete(q, slot);
@@ -227,7 +247,7 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
     }
     if (indirect->count == 0) {
       slot.exhausted = true;
-      slot.firstFetch = now;
+      slot.firstFetch = services.now();
       return complete(q, slot);
     }
     queues[q].streams.push_back(slot.id);
@@ -277,6 +297,7 @@ void CommandProcessor::startAll() {
                    });
   for (const Candidate &candidate : parked)
     tryStart(candidate.queue, candidate.slot);
+  prepareAll();
 }
 
 //===----------------------------------------------------------------------===//

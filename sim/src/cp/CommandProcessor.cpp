@@ -20,7 +20,8 @@ CommandProcessor::CommandProcessor(Services &services)
       self(services.events.add(*this)),
       copies(services, *this, services.noc.cpNode()),
       queues(std::max(1u, services.arch.cp.queues)),
-      semaphores(mmio::numSemaphores), coreOwner(services.arch.cores.count) {}
+      semaphores(mmio::numSemaphores), coreOwner(services.arch.cores.count),
+      coreNext(services.arch.cores.count) {}
 
 CommandProcessor::~CommandProcessor() = default;
 
@@ -159,6 +160,8 @@ void CommandProcessor::dropSlots(uint32_t q, bool running) {
                 (indirect && slot.state == Slot::State::Running);
     if (drop && slot.state == Slot::State::Running)
       freeCores(pack(q, slot.id));
+    if (drop)
+      unprepare(pack(q, slot.id));
     return drop;
   });
 }
@@ -344,6 +347,7 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
       slot && slot->fetched.command != noCommand ? slot->fetched.command : 0;
   if (slot) {
     freeCores(pack(q, id));
+    unprepare(pack(q, id));
     std::erase_if(queue.window, [&](const Slot &s) { return s.id == id; });
   }
   if (!TESSERA_MUTANT("parked-start-after-fault"))
@@ -385,8 +389,8 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
       }
       if (slot.state != Slot::State::Parked)
         continue;
-      if ((slot.packet.flags & isa::packetBarrier) &&
-          !earlierDone(queue, slot)) {
+      if (held(queue, slot) || ((slot.packet.flags & isa::packetBarrier) &&
+                                !earlierDone(queue, slot))) {
         lines.push_back(where + " waits for the packets before it");
         continue;
       }
@@ -414,11 +418,11 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
 }
 
 template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
-  fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran,
-         wantsCores, wantedSince, coresLeft, tasksLeft, argumentBytesRead, task,
-         macs, spmPeak, dramRead, dramWritten, nextCommand, commandCount,
-         childrenLeft, source, exhausted, fetchBegun, firstFetch, trafficBefore,
-         stamp);
+  fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran, illegal,
+         wantsCores, wantedSince, step, direct, stale, gaveUp, generation,
+         coresLeft, tasksLeft, goLeft, argumentBytesRead, task, macs, spmPeak,
+         dramRead, dramWritten, nextCommand, commandCount, childrenLeft, source,
+         exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
   for (EngineCycles &e : engines)
     fields(ar, e.byCause);
   if constexpr (A::loading) {
@@ -426,7 +430,7 @@ template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
     Result<isa::Packet> decodedPacket = isa::decodePacket(fetched.image);
     if (decodedPacket)
       packet = *decodedPacket;
-    else
+    else if (!illegal)
       ar.fail();
   }
 }
@@ -466,11 +470,11 @@ static void serializeRecords(A &ar, std::vector<T> &records) {
 template <typename A> void CommandProcessor::serialize(A &ar) {
   size_t numQueues = queues.size(), numSemaphores = semaphores.size(),
          numCores = coreOwner.size();
-  fields(ar, copies, queues, semaphores, armed, coreOwner, nextId, packetsDone,
-         dispatchesStalledUntil);
+  fields(ar, copies, queues, semaphores, armed, coreOwner, coreNext, nextId,
+         packetsDone, dispatchesStalledUntil);
   if constexpr (A::loading)
     if (queues.size() != numQueues || semaphores.size() != numSemaphores ||
-        coreOwner.size() != numCores)
+        coreOwner.size() != numCores || coreNext.size() != numCores)
       ar.fail();
   size_t pending = detail::size(ar, interrupts.size());
   if constexpr (A::loading)

@@ -63,6 +63,9 @@ private:
   static constexpr size_t windowSize = 64;
   static constexpr uint32_t fetchBatch = 8;
   static constexpr uint32_t maxArguments = 4096;
+  /// Packets of a command buffer decoded behind one that holds them back, and
+  /// dispatches of a queue prepared.
+  static constexpr size_t decodedAhead = 3, preparedAhead = 4;
 
   enum Code : uint8_t {
     Doorbell,
@@ -74,10 +77,12 @@ private:
     RecordRead,
     ArgumentsRead,
     CoreBegin,
+    GoArrived,
     CoreDone,
     Watchdog,
     TimestampWritten,
-    Translated
+    Translated,
+    Resume
   };
 
   /// A packet read and not yet decoded.
@@ -87,13 +92,16 @@ private:
     uint32_t command = noCommand;
     uint64_t parent = 0; ///< The indirect packet's slot, or 0.
     Cycle fetchCycle = 0;
+    /// When it was read from the ring; of a command buffer's packet: when the
+    /// packet was that runs it. It was published before.
+    Cycle publishedBy = 0;
     template <typename A> void serialize(A &ar) {
-      fields(ar, image, ringIndex, command, parent, fetchCycle);
+      fields(ar, image, ringIndex, command, parent, fetchCycle, publishedBy);
     }
   };
 
   /// Where packets come from, a ring or a command buffer: what was read and not
-  /// decoded, and the barrier packet that holds the rest back, if any.
+  /// decoded, and the ring's barrier packet that holds the rest back, if any.
   struct Source {
     std::deque<Fetched> buffer;
     uint64_t heldBy = 0;
@@ -109,10 +117,19 @@ private:
     State state = State::Parked;
     Cycle startCycle = 0, runCycle = 0, haltCycle = 0;
     bool ran = false; ///< runCycle is valid.
+    bool illegal = false;
     // dispatch
     bool wantsCores = false; ///< Nothing but its cores is missing, since:
     Cycle wantedSince = 0;
-    uint32_t coresLeft = 0, tasksLeft = 0;
+    /// How far its reading has come, which may begin before it starts: the CP
+    /// reads; has read all; has told the cores; they know it.
+    enum class Step : uint8_t { None, Reading, Read, Told, Known };
+    Step step = Step::None;
+    bool direct = false;     ///< The cores are told to begin at once.
+    bool stale = false;      ///< What is being read has to be read again.
+    bool gaveUp = false;     ///< It could not be read before its start.
+    uint64_t generation = 0; ///< Of the translations that it is read with.
+    uint32_t coresLeft = 0, tasksLeft = 0, goLeft = 0;
     uint32_t argumentBytesRead = 0;
     CoreTask task;
     EngineTable engines{};
@@ -184,6 +201,10 @@ private:
   Source &sourceOf(Queue &queue, Slot *parent) {
     return parent ? parent->source : queue.source;
   }
+  /// Whether an earlier packet of its command buffer holds it back.
+  bool held(const Queue &queue, const Slot &slot) const;
+  /// Packets of a command buffer that wait behind one that holds them back.
+  size_t heldBack(const Queue &queue, uint64_t parent) const;
   void fetchIssue(uint32_t q);
   void fetchDone(uint32_t q, FaultCause fault);
   void decoded(uint32_t q);
@@ -200,13 +221,26 @@ private:
   void record(uint32_t q, const Slot &slot);
   // Dispatches.
   bool takeCores(uint32_t q, Slot &slot);
+  /// Prepares what waits and may be prepared.
+  void prepareAll();
+  void prepareNext(uint32_t q);
+  void issue(uint32_t q, Slot &slot);
+  /// It has started: goes on from where its preparation is.
+  void resume(uint32_t q, Slot &slot);
+  /// It cannot be read: a fault, if it has started.
+  void refuse(uint32_t q, Slot &slot, FaultCause cause, uint64_t address);
+  void unprepare(uint64_t owner);
+  bool placesFree(const Slot &slot) const;
+  void tellCores(uint32_t q, Slot &slot);
+  void coresTold(uint32_t q, Slot &slot);
+  void go(uint32_t q, Slot &slot);
+  void beginPrepared(uint32_t q, Slot &slot);
   /// An older dispatch has waited so long that these cores are kept for it.
   bool keptForOthers(const Slot &slot,
                      const std::vector<uint32_t> &wanted) const;
   uint64_t effectivePriority(uint32_t q, const Slot &slot) const;
   void recordRead(uint32_t q, Slot &slot);
   void readArguments(uint32_t q, Slot &slot);
-  void beginCores(uint32_t q, Slot &slot);
   void freeCores(uint64_t owner);
   std::vector<uint32_t> rectangle(const isa::DispatchPacket &d) const;
   void snapshot(Slot &slot, bool begin);
@@ -234,6 +268,7 @@ private:
   std::vector<uint64_t> semaphores;
   std::vector<Armed> armed;
   std::vector<uint64_t> coreOwner; ///< pack(queue, slot) or 0.
+  std::vector<uint64_t> coreNext;  ///< Of each core's prepared task.
   uint64_t nextId = 1;
   Cycle dispatchesStalledUntil = 0;
   /// Decoded kernels of late; only saves host time.

@@ -13,8 +13,9 @@ namespace tessera::sim {
 
 /// Kernels whose decoded form is kept.
 static constexpr size_t imagesKept = 64;
-/// Bytes of the messages that start a core and that say it is done.
-static constexpr uint32_t taskBytes = 64, doneBytes = 8;
+/// Bytes of the messages that tell a core its task, that start a prepared one,
+/// and that say it is done.
+static constexpr uint32_t taskBytes = 64, goBytes = 8, doneBytes = 8;
 
 std::vector<uint32_t>
 CommandProcessor::rectangle(const isa::DispatchPacket &d) const {
@@ -96,7 +97,7 @@ void CommandProcessor::snapshot(Slot &slot, bool begin) {
 }
 
 void CommandProcessor::tracePart(const Slot &slot, DispatchPart part) {
-  if (!services.observer)
+  if (!services.observer || slot.state == Slot::State::Parked)
     return;
   TraceEvent event;
   event.kind = TraceEvent::Kind::DispatchStep;
@@ -114,19 +115,19 @@ void CommandProcessor::recordRead(uint32_t q, Slot &slot) {
   FaultCause cause = services.memory.readVirtual(
       root, d.kernel, bytes.data(), bytes.size(), Access::Read, address);
   if (cause != FaultCause::None)
-    return fault(q, slot.id, cause, address);
+    return refuse(q, slot, cause, address);
   Result<isa::KernelRecord> record = isa::decodeKernelRecord(bytes);
   if (!record || d.numArguments > maxArguments ||
       d.numArguments < record->numArguments)
-    return fault(q, slot.id, FaultCause::IllegalPacket, d.kernel);
+    return refuse(q, slot, FaultCause::IllegalPacket, d.kernel);
   const isa::KernelRecord &r = *record;
   uint64_t descriptorBytes = uint64_t(r.numDescriptors) * isa::descriptorBytes;
   if (uint64_t(r.textBytes) + r.mapBytes > services.arch.imemBytes)
-    return fault(q, slot.id, FaultCause::InstructionMemoryOverflow,
-                 uint64_t(r.textBytes) + r.mapBytes);
+    return refuse(q, slot, FaultCause::InstructionMemoryOverflow,
+                  uint64_t(r.textBytes) + r.mapBytes);
   if (descriptorBytes > services.arch.tdmemBytes)
-    return fault(q, slot.id, FaultCause::DescriptorMemoryOverflow,
-                 descriptorBytes);
+    return refuse(q, slot, FaultCause::DescriptorMemoryOverflow,
+                  descriptorBytes);
   slot.task.root = root;
   slot.task.place = {q, slot.fetched.ringIndex, slot.fetched.command};
   slot.task.kernel = d.kernel;
@@ -168,33 +169,178 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
   read(descriptors, r.descriptors, Access::Read);
   read(maps, r.mapPrograms, Access::Read);
   if (cause != FaultCause::None)
-    return fault(q, slot.id, cause, address);
+    return refuse(q, slot, cause, address);
   slot.task.image = image(text, descriptors, maps);
+  slot.task.numCores = uint32_t(rectangle(d).size());
+  slot.task.cores = {d.x, d.y, d.width, d.height};
+  slot.task.unchangedSince.reset();
+  if (slot.packet.flags & isa::packetPrefetch)
+    slot.task.unchangedSince = slot.fetched.publishedBy;
+  slot.step = Slot::Step::Read;
+  if (slot.state == Slot::State::Running)
+    tellCores(q, slot);
+  else
+    prepareNext(q); // the cores are told, and the next one is read
+}
 
+/// One message along a tree; the cores act when it has come to the last.
+void CommandProcessor::tellCores(uint32_t q, Slot &slot) {
   tracePart(slot, DispatchPart::Load);
-  // One message along a tree; the cores start when it has come to the last.
-  std::vector<uint32_t> wanted = rectangle(d);
-  slot.task.numCores = uint32_t(wanted.size());
-  if (TESSERA_MUTANT("dispatch-not-run")) {
+  slot.direct = slot.state == Slot::State::Running;
+  if (slot.direct && TESSERA_MUTANT("dispatch-not-run")) {
     freeCores(pack(q, slot.id));
     return complete(q, slot);
   }
+  if (!slot.direct)
+    for (uint32_t core :
+         rectangle(std::get<isa::DispatchPacket>(slot.packet.body)))
+      coreNext[core] = pack(q, slot.id);
+  slot.step = Slot::Step::Told;
   slot.tasksLeft = slot.task.numCores;
-  slot.task.cores = {d.x, d.y, d.width, d.height};
   services.noc.multicast(services.noc.cpNode(), slot.task.cores,
                          Noc::Class::Request, taskBytes,
                          reply(CoreBegin, q, slot.id), Phase::Signal);
 }
 
-void CommandProcessor::beginCores(uint32_t q, Slot &slot) {
+void CommandProcessor::coresTold(uint32_t q, Slot &slot) {
+  if (slot.stale) {
+    unprepare(pack(q, slot.id));
+    return issue(q, slot);
+  }
+  slot.step = Slot::Step::Known;
   uint32_t index = 0;
   for (uint32_t core :
        rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
     CoreTask task = slot.task;
     task.indexInDispatch = index++;
-    cores[core]->begin(std::move(task));
+    if (slot.direct)
+      cores[core]->begin(std::move(task));
+    else
+      cores[core]->prepare(std::move(task));
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Preparing
+//===----------------------------------------------------------------------===//
+
+void CommandProcessor::issue(uint32_t q, Slot &slot) {
+  slot.step = Slot::Step::Reading;
+  slot.stale = false;
+  slot.generation = services.mmu.generation();
+  post(std::max(services.now(), dispatchesStalledUntil) +
+           services.arch.cp.dispatch,
+       Phase::Start, DispatchIssue, q, slot.id);
+}
+
+bool CommandProcessor::placesFree(const Slot &slot) const {
+  for (uint32_t core :
+       rectangle(std::get<isa::DispatchPacket>(slot.packet.body)))
+    if (coreNext[core] != 0)
+      return false;
+  return true;
+}
+
+void CommandProcessor::prepareAll() {
+  for (uint32_t q = 0; q < queues.size(); ++q)
+    prepareNext(q);
+}
+
+void CommandProcessor::prepareNext(uint32_t q) {
+  Queue &queue = queues[q];
+  if (queue.faulted || !queue.enabled)
+    return;
+  size_t ahead = 0;
+  for (Slot &slot : queue.window) {
+    if (slot.state != Slot::State::Parked || slot.gaveUp || slot.illegal ||
+        !(slot.packet.flags & isa::packetPrefetch) ||
+        rectangle(std::get<isa::DispatchPacket>(slot.packet.body)).empty())
+      continue;
+    switch (slot.step) {
+    case Slot::Step::None:
+      return issue(q, slot);
+    case Slot::Step::Reading: // one after the other
+      return;
+    case Slot::Step::Read:
+      if (placesFree(slot))
+        tellCores(q, slot);
+      break;
+    case Slot::Step::Told:
+    case Slot::Step::Known:
+      break;
+    }
+    if (++ahead == preparedAhead)
+      return;
+  }
+}
+
+void CommandProcessor::resume(uint32_t q, Slot &slot) {
+  if (services.now() < dispatchesStalledUntil && slot.step != Slot::Step::None)
+    return post(dispatchesStalledUntil, Phase::Start, Resume, q, slot.id);
+  bool current = slot.generation == services.mmu.generation();
+  switch (slot.step) {
+  case Slot::Step::None:
+    return issue(q, slot);
+  case Slot::Step::Reading:
+    slot.stale = !current;
+    return;
+  case Slot::Step::Read:
+    return current ? tellCores(q, slot) : issue(q, slot);
+  case Slot::Step::Told:
+    slot.stale = !current;
+    if (current)
+      go(q, slot);
+    return;
+  case Slot::Step::Known:
+    if (current)
+      return go(q, slot);
+    unprepare(pack(q, slot.id));
+    return issue(q, slot);
+  }
+}
+
+void CommandProcessor::go(uint32_t q, Slot &slot) {
+  tracePart(slot, DispatchPart::Load);
+  if (TESSERA_MUTANT("dispatch-not-run")) {
+    unprepare(pack(q, slot.id));
+    freeCores(pack(q, slot.id));
+    return complete(q, slot);
+  }
+  slot.goLeft = slot.task.numCores;
+  services.noc.multicast(services.noc.cpNode(), slot.task.cores,
+                         Noc::Class::Request, goBytes,
+                         reply(GoArrived, q, slot.id), Phase::Signal);
+}
+
+void CommandProcessor::beginPrepared(uint32_t q, Slot &slot) {
+  for (uint32_t core :
+       rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
+    coreNext[core] = 0;
+    cores[core]->beginPrepared();
+  }
+  prepareAll(); // there is a place again
+}
+
+void CommandProcessor::refuse(uint32_t q, Slot &slot, FaultCause cause,
+                              uint64_t address) {
+  if (slot.state == Slot::State::Running)
+    return fault(q, slot.id, cause, address);
+  slot.step = Slot::Step::None;
+  slot.gaveUp = true;
+  prepareNext(q);
+}
+
+void CommandProcessor::unprepare(uint64_t owner) {
+  for (uint32_t core = 0; core < coreNext.size(); ++core)
+    if (coreNext[core] == owner) {
+      cores[core]->dropPrepared();
+      coreNext[core] = 0;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// The cores' reports
+//===----------------------------------------------------------------------===//
 
 void CommandProcessor::coreStarted(uint32_t core) {
   auto q = uint32_t(coreOwner[core] >> 48);

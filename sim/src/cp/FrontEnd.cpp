@@ -62,11 +62,42 @@ void CommandProcessor::advance(uint32_t q) {
   (void)work(q, nullptr);
 }
 
+/// Packets of a command buffer that a barrier packet of it keeps from starting.
+static bool holdsBack(uint8_t flags) {
+  return (flags & isa::packetBarrier) &&
+         !TESSERA_MUTANT("barrier-holds-nothing-back");
+}
+
+bool CommandProcessor::held(const Queue &queue, const Slot &slot) const {
+  if (!slot.fetched.parent)
+    return false; // the ring's are not decoded until they may start
+  for (const Slot &earlier : queue.window) {
+    if (earlier.id == slot.id)
+      break;
+    if (earlier.fetched.parent == slot.fetched.parent &&
+        earlier.state == Slot::State::Parked && holdsBack(earlier.packet.flags))
+      return true;
+  }
+  return false;
+}
+
+size_t CommandProcessor::heldBack(const Queue &queue, uint64_t parent) const {
+  size_t count = 0;
+  bool holds = false;
+  for (const Slot &slot : queue.window)
+    if (slot.fetched.parent == parent && slot.state == Slot::State::Parked) {
+      count += holds;
+      holds |= holdsBack(slot.packet.flags);
+    }
+  return holds ? count + 1 : 0;
+}
+
 bool CommandProcessor::work(uint32_t q, Slot *parent) {
   Queue &queue = queues[q];
   Source &source = sourceOf(queue, parent);
   size_t underWay = parent ? parent->childrenLeft : queue.window.size();
-  if (source.heldBy || underWay >= windowSize)
+  if (source.heldBy || underWay >= windowSize ||
+      (parent && heldBack(queue, parent->id) > decodedAhead))
     return false;
   Cycle now = std::max(services.now(), queue.stalledUntil);
   if (!source.buffer.empty()) {
@@ -153,6 +184,7 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
     if (faultCause != FaultCause::None)
       return fault(q, parent->id, faultCause, address);
     fetched.ringIndex = parent->fetched.ringIndex;
+    fetched.publishedBy = parent->fetched.publishedBy;
     fetched.parent = parent->id;
     for (uint32_t i = 0; i < queue.fetchCount; ++i) {
       std::copy_n(bytes.begin() + i * isa::packetBytes, isa::packetBytes,
@@ -162,6 +194,7 @@ void CommandProcessor::fetchDone(uint32_t q, FaultCause faultCause) {
     }
     return advance(q);
   }
+  fetched.publishedBy = services.now();
   // The host publishes a packet by storing its header last, from any thread.
   std::byte *at = services.memory.host().data() + queue.ring +
                   (queue.read & (queue.size - 1)) * isa::packetBytes;
@@ -198,9 +231,8 @@ void CommandProcessor::decoded(uint32_t q) {
   Slot slot;
   slot.fetched = source.buffer.front();
   source.buffer.pop_front();
-  uint8_t type = slot.fetched.image[0];
 
-  if (parent && type == uint8_t(isa::PacketType::Return)) {
+  if (parent && slot.fetched.image[0] == uint8_t(isa::PacketType::Return)) {
     parent->source.buffer.clear();
     parent->exhausted = true;
     std::erase(queue.streams, parentId);
@@ -214,9 +246,7 @@ void CommandProcessor::decoded(uint32_t q) {
   if (packet)
     slot.packet = *packet;
   uint64_t id = slot.id;
-  bool barrier = (slot.packet.flags & isa::packetBarrier) &&
-                 !TESSERA_MUTANT("barrier-holds-nothing-back");
-  bool illegal =
+  slot.illegal =
       !packet ||
       (parent && std::holds_alternative<isa::IndirectPacket>(slot.packet.body));
   // Program order: a command buffer's packets come before what followed the
@@ -228,19 +258,15 @@ void CommandProcessor::decoded(uint32_t q) {
       parent->exhausted = true;
       std::erase(queue.streams, parentId);
     }
-    if (barrier)
-      parent->source.heldBy = id;
     place = std::find_if(queue.window.begin(), queue.window.end(),
                          [&](const Slot &s) { return s.id == parentId; });
     for (++place;
          place != queue.window.end() && place->fetched.parent == parentId;)
       ++place;
-  } else if (barrier) {
+  } else if (holdsBack(slot.packet.flags)) {
     queue.source.heldBy = id;
   }
   queue.window.insert(place, std::move(slot)); // pointers to slots are void now
-  if (illegal)
-    return fault(q, id, FaultCause::IllegalPacket, type);
   tryStart(q, id);
   advance(q);
 }

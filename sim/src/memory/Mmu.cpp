@@ -282,6 +282,7 @@ void Mmu::invalidate() {
     level.clear();
   secondLevel.clear();
   walkedTables.clear();
+  ++invalidations;
 }
 
 void Mmu::dramWritten(uint64_t address, uint64_t bytes) {

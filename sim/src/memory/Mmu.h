@@ -52,6 +52,9 @@ public:
   bool request(const VirtualRequest &request);
   /// Forgets all translations.
   void invalidate();
+  /// How often that was; what was read with translations of an earlier
+  /// generation may have changed its place.
+  uint64_t generation() const { return invalidations; }
   /// To be called when something else than a page walk touched DRAM.
   void dramWritten(uint64_t address, uint64_t bytes);
 
@@ -61,7 +64,7 @@ public:
 
   template <typename A> void serialize(A &ar) {
     fields(ar, firstLevel, secondLevel, useClock, pending, active, waiting,
-           nextId, walkedTables, hits, misses, walks);
+           nextId, walkedTables, invalidations, hits, misses, walks);
   }
 
 private:
@@ -122,6 +125,7 @@ private:
   std::deque<Walk> waiting;
   uint64_t nextId = 1;
   std::vector<uint64_t> walkedTables; ///< DRAM 4 KiB frames, sorted.
+  uint64_t invalidations = 0;
 };
 
 } // namespace tessera::sim

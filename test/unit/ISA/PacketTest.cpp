@@ -31,6 +31,8 @@ std::vector<Packet> samples() {
       make(NopPacket{}),
       make(DispatchPacket{64, 128, 3, 1, 2, 3, 4, wait, done, ~0ull}),
       make(DispatchPacket{top - 64, top - 8, 1, 255, 255, 255, 255, {}, {}, 0}),
+      {packetBarrier | packetPrefetch, 8,
+       DispatchPacket{64, 128, 3, 0, 0, 1, 1, {}, {}, 0}},
       make(CopyPacket{1, 2, 3, wait, done}),
       make(CopyPacket{0, 0, top, {}, {}}),
       make(FillPacket{4, 8, 0xffffffff, wait, done}),
@@ -99,8 +101,11 @@ TEST(Packet, MalformedPacketsAreRefused) {
   expectRefused(make(IndirectPacket{64, 0, {}, {}}), "count");
   expectRefused(make(TimestampPacket{top, {}}), "destination");
   Packet flags = make(NopPacket{});
-  flags.flags = 2;
+  flags.flags = packetPrefetch; // only of a dispatch
   expectRefused(flags, "flags 0x02");
+  flags = make(DispatchPacket{64, 128, 3, 0, 0, 1, 1, {}, {}, 0});
+  flags.flags = 4;
+  expectRefused(flags, "flags 0x04");
 }
 
 TEST(Packet, TypesThatCannotBeExecutedAreRefused) {
@@ -137,6 +142,10 @@ TEST(Packet, Text) {
   EXPECT_EQ(print(make(CopyPacket{0x20, 0x10, 3, {}, {1, 2}})),
             "copy barrier id 7 0x10 to 0x20 size 3 signal(sem 1 = 2)");
   EXPECT_EQ(print(Packet{}), "nop id 0");
+  EXPECT_EQ(print(Packet{packetPrefetch, 1,
+                         DispatchPacket{0x40, 0x80, 1, 0, 0, 1, 1, {}, {}, 0}}),
+            "dispatch prefetch id 1 kernel 0x40 arguments 0x80 count 1 cores "
+            "[0, 0] + [1, 1]");
 }
 
 TEST(KernelRecord, RoundTripAndReservedBytes) {

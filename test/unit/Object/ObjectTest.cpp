@@ -95,8 +95,8 @@ TEST(Object, AnotherInstructionSetIsAPreconditionThatFailed) {
   Status status = readObject(file, "x.tsr").status();
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
   EXPECT_EQ(status.message(),
-            "x.tsr: .note.tessera: object version 3, ISA version 1; "
-            "accepted: 3 and 2");
+            "x.tsr: .note.tessera: object version 3, ISA version 2; "
+            "accepted: 3 and 3");
 }
 
 TEST(Object, CompatibilityComparesTheIsaHash) {
