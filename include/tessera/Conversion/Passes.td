@@ -54,7 +54,7 @@ def ConvertTileToISAPass : ArchPass<"convert-tile-to-isa"> {
       memory and semaphores suffice for all of them at once; else the queues are
       joined between them.
     - A `shared` load becomes an `isa.load.multicast` that the cores of its group
-      issue in turn (docs/decisions/015-shared-loads-are-a-promise.md).
+      issue in turn (docs/decisions/017-shared-loads-are-a-promise.md).
 
     ```mlir
     %a = tile.alloc {depth = 2} : memref<8x16xf32, #tile.space<spm>>
