@@ -56,6 +56,12 @@ simulator(const sim::DeviceOptions &options = {}) {
   return std::make_unique<driver::SimDriver>(arch, options);
 }
 
+BufferOptions named(std::string label) {
+  BufferOptions options;
+  options.label = std::move(label);
+  return options;
+}
+
 /// One queue fills a buffer, another one copies it, the first one goes on when
 /// it has been copied. Without `ordered` the copy does not wait for the fill.
 Status work(const Device &device, bool ordered = true) {
@@ -65,8 +71,8 @@ Status work(const Device &device, bool ordered = true) {
                            Queue::create(space, {.label = "filler"}));
   TESSERA_ASSIGN_OR_RETURN(Queue copier,
                            Queue::create(space, {.label = "copier"}));
-  TESSERA_ASSIGN_OR_RETURN(Buffer a, space.allocate(bytes, {.label = "a"}));
-  TESSERA_ASSIGN_OR_RETURN(Buffer b, space.allocate(bytes, {.label = "b"}));
+  TESSERA_ASSIGN_OR_RETURN(Buffer a, space.allocate(bytes, named("a")));
+  TESSERA_ASSIGN_OR_RETURN(Buffer b, space.allocate(bytes, named("b")));
   TESSERA_ASSIGN_OR_RETURN(Semaphore filled,
                            Semaphore::create(device, {.label = "filled"}));
   TESSERA_ASSIGN_OR_RETURN(Semaphore copied,
@@ -128,7 +134,7 @@ Status hang() {
   TESSERA_ASSIGN_OR_RETURN(Queue left, Queue::create(space, {.label = "left"}));
   TESSERA_ASSIGN_OR_RETURN(Queue right,
                            Queue::create(space, {.label = "right"}));
-  TESSERA_ASSIGN_OR_RETURN(Buffer a, space.allocate(bytes, {.label = "a"}));
+  TESSERA_ASSIGN_OR_RETURN(Buffer a, space.allocate(bytes, named("a")));
   TESSERA_ASSIGN_OR_RETURN(Semaphore s,
                            Semaphore::create(device, {.label = "S"}));
   TESSERA_ASSIGN_OR_RETURN(Semaphore t,

@@ -112,7 +112,7 @@ TEST_F(RaceDetectorTest, TheHostIsAnAgent) {
 
 TEST_F(RaceDetectorTest, SamePairIsOneReport) {
   auto a = submit(q0, "a", bytes(0, 8, true));
-  detector.access(a, bytes(8, 16, true));
+  detector.observe(a, "", bytes(8, 16, true));
   auto b = submit(q1, "b", bytes(0, 16, true));
   detector.complete(a);
   detector.complete(b);
