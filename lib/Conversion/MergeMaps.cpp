@@ -39,7 +39,8 @@ static tile::MapOp findReduction(tile::MapOp map) {
         reduction.getInputs()[0] != map.getOutputs()[0] ||
         llvm::is_contained(map.getInputs(), reduction.getOutputs()[0]) ||
         reduction.getBounds() != map.getBounds() ||
-        reduction.getIndexingMapsArray()[0] != map.getIndexingMapsArray().back())
+        reduction.getIndexingMapsArray()[0] !=
+            map.getIndexingMapsArray().back())
       return nullptr;
     return reduction;
   }

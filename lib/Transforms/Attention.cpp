@@ -144,7 +144,8 @@ std::optional<Attention> tessera::matchAttention(linalg::GenericOp values) {
     Attention attention;
     attention.values = values;
     attention.weights = weights;
-    auto producer = values.getInputs()[weights].getDefiningOp<linalg::GenericOp>();
+    auto producer =
+        values.getInputs()[weights].getDefiningOp<linalg::GenericOp>();
     AffineMap map = values.getIndexingMapsArray()[weights];
     if (!isElementwise(producer) || !map.isProjectedPermutation() ||
         values.getInputs()[0] == values.getInputs()[1])
@@ -167,13 +168,9 @@ std::optional<Attention> tessera::matchAttention(linalg::GenericOp values) {
       continue;
     attention.softmax = *softmax;
     if (attention.quotient) {
-      // Narrower exponentials than weights would be products of two types.
-      bool narrows =
-          getElementTypeOrSelf(exponential.getType(0)).getIntOrFloatBitWidth() <
-          getElementTypeOrSelf(producer.getType(0)).getIntOrFloatBitWidth();
       if (producer.getInputs()[*divisor] != softmax->sum.getResult(0) ||
           producer.getIndexingMapsArray()[*divisor] != softmax->rows() ||
-          !softmax->sum->hasOneUse() || narrows)
+          !softmax->sum->hasOneUse())
         continue;
     }
     // The keys are what the product sums over, rows are rows of the result.
@@ -196,7 +193,13 @@ SmallVector<Operation *> Attention::beforeValues() {
   SmallVector<Operation *> ops{scores};
   llvm::append_range(ops, chain);
   ops.append({softmax.maximum, softmax.exponential, softmax.sum});
+  if (quotient)
+    ops.push_back(quotient);
   return ops;
+}
+
+bool Attention::roundsWeights() {
+  return quotient && !getElementTypeOrSelf(quotient.getType(0)).isF32();
 }
 
 AffineMap Attention::rowsOfResult() {
@@ -243,39 +246,6 @@ std::optional<unsigned> Attention::keyDimOfScores() {
 // Division after the values
 //===----------------------------------------------------------------------===//
 
-/// The exponentials rounded to `element`, which the sum reads too.
-static void roundExponentials(RewriterBase &rewriter, RowSoftmax &softmax,
-                              Type element) {
-  linalg::GenericOp old = softmax.exponential, sum = softmax.sum;
-  Type wide = getElementTypeOrSelf(old.getType(0));
-  if (wide == element)
-    return;
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(old);
-  auto type = cast<RankedTensorType>(old.getType(0)).clone(element);
-  Value empty =
-      tensor::EmptyOp::create(rewriter, old.getLoc(), type, ValueRange());
-  auto narrow = linalg::GenericOp::create(
-      rewriter, old.getLoc(), type, old.getInputs(), empty,
-      old.getIndexingMapsArray(), old.getIteratorTypesArray());
-  rewriter.inlineRegionBefore(old.getRegion(), narrow.getRegion(),
-                              narrow.getRegion().end());
-  narrow.getBody()->getArguments().back().setType(element);
-  Operation *yield = narrow.getBody()->getTerminator();
-  rewriter.setInsertionPoint(yield);
-  Value rounded = arith::TruncFOp::create(rewriter, old.getLoc(), element,
-                                          yield->getOperand(0));
-  yield->setOperand(0, rounded);
-  rewriter.replaceOp(old, narrow);
-  BlockArgument argument = sum.getBody()->getArgument(0);
-  argument.setType(element);
-  rewriter.setInsertionPointToStart(sum.getBody());
-  auto widened =
-      arith::ExtFOp::create(rewriter, sum.getLoc(), wide, argument);
-  rewriter.replaceAllUsesExcept(argument, widened, widened);
-  softmax.exponential = narrow;
-}
-
 /// The value in f32, and back.
 static Value widened(OpBuilder &builder, Location loc, Value value) {
   return value.getType().isF32()
@@ -292,14 +262,11 @@ static Value narrowed(OpBuilder &builder, Location loc, Value value,
 
 void tessera::divideAfterValues(RewriterBase &rewriter, Attention &attention) {
   linalg::GenericOp quotient = attention.quotient, values = attention.values;
-  if (!quotient)
+  if (!quotient || attention.roundsWeights())
     return;
   OpBuilder::InsertionGuard guard(rewriter);
-  Location loc =
-      rewriter.getFusedLoc({quotient.getLoc(), values.getLoc()});
+  Location loc = rewriter.getFusedLoc({quotient.getLoc(), values.getLoc()});
   Value sum = attention.softmax.sum.getResult(0);
-  roundExponentials(rewriter, attention.softmax,
-                    getElementTypeOrSelf(quotient.getType(0)));
   rewriter.modifyOpInPlace(values, [&] {
     values->setOperand(attention.weights,
                        attention.softmax.exponential.getResult(0));

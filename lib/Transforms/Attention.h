@@ -43,9 +43,12 @@ struct Attention {
   mlir::linalg::GenericOp values;
   unsigned weights;
 
-  /// All but the values and what divides, in program order.
+  /// Whether each weight is rounded to a narrower format than f32.
+  bool roundsWeights();
+  /// All before the values, in program order.
   llvm::SmallVector<mlir::Operation *> beforeValues();
-  /// Where a row of the softmax stands, from the position in the values' result.
+  /// Where a row of the softmax stands, from the position in the values'
+  /// result.
   mlir::AffineMap rowsOfResult();
   /// The dimension of the values' other operand that holds the keys; nothing if
   /// it is no dimension of its own.
@@ -59,12 +62,13 @@ std::optional<Attention> matchAttention(mlir::linalg::GenericOp values);
 
 /// Divides after the second product in place of before it, where there are
 /// fewer elements, and takes the operation behind it in, if it is element-wise.
-/// The exponentials become of the type of the weights.
+/// Not for weights that are rounded: others would be.
 void divideAfterValues(mlir::RewriterBase &rewriter, Attention &attention);
 
 /// Of an attention on a tile, which divides after the values: computes the
-/// scores of `keys` keys at a time, fewer than there are. Keeps for each row the
-/// largest score so far and scales what is summed up so far when that grows.
+/// scores of `keys` keys at a time, fewer than there are. Keeps for each row
+/// the largest score so far and scales what is summed up so far when that
+/// grows.
 mlir::LogicalResult streamKeys(mlir::RewriterBase &rewriter,
                                Attention &attention, int64_t keys);
 

@@ -60,18 +60,19 @@ private:
       if (auto generic = dyn_cast<linalg::GenericOp>(member);
           generic && matchContraction(generic)) {
         std::optional<Attention> attention = matchAttention(generic);
-        if (found || !attention || attention->quotient)
+        if (found || !attention)
           return;
         found = attention;
       }
     // The values are the only reduction there is.
-    if (!found || reductions > 1 ||
-        !llvm::all_of(found->softmax.sum->getUsers(), [&](Operation *user) {
-          return llvm::is_contained(members, user);
-        }))
+    if (!found || reductions > 1)
       return;
-    for (Operation *op : found->beforeValues())
-      members.push_back(op);
+    SmallVector<Operation *> parts = found->beforeValues();
+    if (llvm::all_of(found->softmax.sum->getUsers(), [&](Operation *user) {
+          return llvm::is_contained(members, user) ||
+                 llvm::is_contained(parts, user);
+        }))
+      llvm::append_range(members, parts);
   }
 
   bool growOnce() {

@@ -68,11 +68,10 @@ private:
                                int64_t count);
   /// `reduction` of `input`, from its neutral element.
   Value reduce(linalg::GenericOp reduction, Value input);
-  linalg::GenericOp
-  elementwise(ValueRange inputs, ValueRange outputs, ArrayRef<AffineMap> maps,
-              llvm::function_ref<SmallVector<Value>(ImplicitLocOpBuilder &,
-                                                    ValueRange)>
-                  body);
+  linalg::GenericOp elementwise(
+      ValueRange inputs, ValueRange outputs, ArrayRef<AffineMap> maps,
+      llvm::function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)>
+          body);
   Value filled(Value like, TypedAttr value);
 
   RewriterBase &rewriter;
@@ -111,8 +110,7 @@ linalg::GenericOp KeyStream::elementwise(
 Value KeyStream::filled(Value like, TypedAttr value) {
   auto type = cast<RankedTensorType>(like.getType());
   Value empty = tensor::EmptyOp::create(rewriter, loc, type, ValueRange());
-  return elementwise({}, empty,
-                     rewriter.getMultiDimIdentityMap(type.getRank()),
+  return elementwise({}, empty, rewriter.getMultiDimIdentityMap(type.getRank()),
                      [&](ImplicitLocOpBuilder &b, ValueRange) {
                        return SmallVector<Value>{
                            arith::ConstantOp::create(b, value)};
@@ -146,9 +144,9 @@ FailureOr<Value> KeyStream::scores(Keys block, Value destination) {
   rewriter.setInsertionPoint(op);
   destination = fitting(destination, part.getType());
   auto start = whole.getOutputs()[0].getDefiningOp<linalg::FillOp>();
-  Value filled = linalg::FillOp::create(rewriter, loc, start.getInputs()[0],
-                                        destination)
-                     .getResult(0);
+  Value filled =
+      linalg::FillOp::create(rewriter, loc, start.getInputs()[0], destination)
+          .getResult(0);
   rewriter.modifyOpInPlace(op, [&] { op.getDpsInitOperand(0)->set(filled); });
   rewriter.setInsertionPointAfter(op);
   rewriter.eraseOp(part);
@@ -176,9 +174,9 @@ FailureOr<Value> KeyStream::softmaxInput(Value scores, Keys block,
         .getResult(0);
   }
   linalg::GenericOp end;
-  SmallVector<tensor::ExtractSliceOp> worklist{
-      slice(attention.softmax.input(), attention.softmax.keyLoop, block.first,
-            block.count)};
+  SmallVector<tensor::ExtractSliceOp> worklist{slice(attention.softmax.input(),
+                                                     attention.softmax.keyLoop,
+                                                     block.first, block.count)};
   while (!worklist.empty()) {
     tensor::ExtractSliceOp part = worklist.pop_back_val();
     Operation *producer = part.getSource().getDefiningOp();
@@ -231,14 +229,13 @@ KeyStream::State KeyStream::start() {
                                                   /*Negative=*/true)));
   for (auto [value, op] : {std::pair(&state.sum, softmax.sum),
                            std::pair(&state.values, attention.values)})
-    *value = filled(op.getResult(0), rewriter.getZeroAttr(getElementTypeOrSelf(
-                                         op.getType(0))));
+    *value = filled(op.getResult(0),
+                    rewriter.getZeroAttr(getElementTypeOrSelf(op.getType(0))));
   return state;
 }
 
-FailureOr<KeyStream::State>
-KeyStream::addBlock(const State &old, Keys block,
-                    std::optional<Keys> following) {
+FailureOr<KeyStream::State> KeyStream::addBlock(const State &old, Keys block,
+                                                std::optional<Keys> following) {
   RowSoftmax &softmax = attention.softmax;
   FailureOr<Value> x = softmaxInput(old.scores, block, old.input);
   if (failed(x))
@@ -260,11 +257,12 @@ KeyStream::addBlock(const State &old, Keys block,
       {ofBlock, old.maximum}, {old.maximum, empty}, {rows, rows, rows, rows},
       [&](ImplicitLocOpBuilder &b, ValueRange arguments) {
         Value before = widen(b, arguments[1]);
-        Value now = arith::MaximumFOp::create(b, widen(b, arguments[0]), before);
+        Value now =
+            arith::MaximumFOp::create(b, widen(b, arguments[0]), before);
         Value shrinks =
             math::ExpOp::create(b, arith::SubFOp::create(b, before, now));
-        return SmallVector<Value>{
-            narrow(b, now, rowType.getElementType()), shrinks};
+        return SmallVector<Value>{narrow(b, now, rowType.getElementType()),
+                                  shrinks};
       });
   next.maximum = update.getResult(0);
   Value factor = update.getResult(1);
@@ -283,15 +281,15 @@ KeyStream::addBlock(const State &old, Keys block,
   Value sumOfBlock = reduce(softmax.sum, e);
   Type sumType = getElementTypeOrSelf(old.sum);
   next.sum =
-      elementwise({old.sum, factor, sumOfBlock}, old.sum,
-                  {rows, rows, rows, rows},
-                  [&](ImplicitLocOpBuilder &b, ValueRange arguments) {
-                    Value scaled = arith::MulFOp::create(
-                        b, widen(b, arguments[0]), arguments[1]);
-                    Value sum = arith::AddFOp::create(b, scaled,
-                                                      widen(b, arguments[2]));
-                    return SmallVector<Value>{narrow(b, sum, sumType)};
-                  })
+      elementwise(
+          {old.sum, factor, sumOfBlock}, old.sum, {rows, rows, rows, rows},
+          [&](ImplicitLocOpBuilder &b, ValueRange arguments) {
+            Value scaled =
+                arith::MulFOp::create(b, widen(b, arguments[0]), arguments[1]);
+            Value sum =
+                arith::AddFOp::create(b, scaled, widen(b, arguments[2]));
+            return SmallVector<Value>{narrow(b, sum, sumType)};
+          })
           .getResult(0);
 
   AffineMap identity = rewriter.getMultiDimIdentityMap(
@@ -310,8 +308,8 @@ KeyStream::addBlock(const State &old, Keys block,
   unsigned other = 1 - attention.weights;
   SmallVector<Value> factors(2);
   factors[attention.weights] = e;
-  factors[other] = slice(values.getInputs()[other],
-                         *attention.keyDimOfValues(), block.first, block.count);
+  factors[other] = slice(values.getInputs()[other], *attention.keyDimOfValues(),
+                         block.first, block.count);
   next.values = clone(rewriter, values, values.getType(0),
                       {factors[0], factors[1], scaled})
                     ->getResult(0);
@@ -322,9 +320,9 @@ LogicalResult KeyStream::build(int64_t keys) {
   RowSoftmax &softmax = attention.softmax;
   int64_t extent = cast<RankedTensorType>(softmax.input().getType())
                        .getDimSize(softmax.keyLoop);
-  rewriter.setInsertionPointAfter(
-      softmax.sum->isBeforeInBlock(attention.values) ? attention.values
-                                                     : softmax.sum);
+  rewriter.setInsertionPointAfter(softmax.sum->isBeforeInBlock(attention.values)
+                                      ? attention.values
+                                      : softmax.sum);
   State state = start();
   int64_t full = extent / keys, rest = extent % keys;
   auto index = [&](int64_t value) -> Value {
@@ -332,10 +330,9 @@ LogicalResult KeyStream::build(int64_t keys) {
   };
   auto blockAt = [&](int64_t number) {
     return Keys{rewriter.getIndexAttr(number * keys),
-                 number < full ? keys : rest};
+                number < full ? keys : rest};
   };
-  FailureOr<Value> first =
-      scores(blockAt(0), attention.scores.getOutputs()[0]);
+  FailureOr<Value> first = scores(blockAt(0), attention.scores.getOutputs()[0]);
   if (failed(first))
     return failure();
   state.scores = *first;
@@ -345,8 +342,8 @@ LogicalResult KeyStream::build(int64_t keys) {
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());
     shape[softmax.keyLoop] = keys;
-    *place = tensor::EmptyOp::create(rewriter, loc, shape,
-                                     type.getElementType());
+    *place =
+        tensor::EmptyOp::create(rewriter, loc, shape, type.getElementType());
   }
   if (full > 1) {
     Value zero = index(0), end = index((full - 1) * keys), step = index(keys);

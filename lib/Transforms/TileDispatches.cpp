@@ -453,6 +453,45 @@ static SmallVector<Operation *> unwrap(RewriterBase &rewriter,
   return ops;
 }
 
+/// The attention among a block's operations.
+static std::optional<Attention> findAttention(Block &block) {
+  std::optional<Attention> attention;
+  for (auto op : block.getOps<linalg::GenericOp>())
+    if (auto found = matchAttention(op);
+        found && found->scores->getBlock() == &block)
+      attention = found;
+  return attention;
+}
+
+/// Operations that become dispatches of their own: each, but of an attention
+/// the scores, the softmax and the values.
+static SmallVector<SmallVector<Operation *>>
+partition(ArrayRef<Operation *> ops) {
+  SmallVector<SmallVector<Operation *>> parts;
+  std::optional<Attention> attention;
+  for (Operation *op : ops)
+    if (auto found = matchAttention(cast<linalg::GenericOp>(op));
+        found && llvm::is_contained(ops, found->scores.getOperation()))
+      attention = found;
+  if (!attention) {
+    for (Operation *op : ops)
+      parts.push_back({op});
+    return parts;
+  }
+  RowSoftmax &softmax = attention->softmax;
+  SmallVector<Operation *> known = attention->beforeValues();
+  parts.push_back({known.front()});
+  llvm::append_range(parts.back(), attention->chain);
+  if (attention->quotient)
+    parts.push_back({softmax.maximum, softmax.exponential, softmax.sum,
+                     attention->quotient});
+  else // Two results are two dispatches.
+    parts.append({{softmax.maximum, softmax.exponential}, {softmax.sum}});
+  parts.push_back(llvm::filter_to_vector(
+      ops, [&](Operation *op) { return !llvm::is_contained(known, op); }));
+  return parts;
+}
+
 /// Makes smaller dispatches of one in which the smallest tiles do not fit:
 /// first its paddings become dispatches of their own, then everything does.
 /// Returns nothing if there is nothing to take apart.
@@ -479,9 +518,34 @@ static SmallVector<graph::DispatchOp> takeApart(RewriterBase &rewriter,
   if (hasPads)
     result.push_back(wrapInDispatch(rewriter, rest));
   else
-    for (Operation *op : rest)
-      result.push_back(wrapInDispatch(rewriter, {op}));
+    for (const SmallVector<Operation *> &part : partition(rest))
+      result.push_back(wrapInDispatch(rewriter, part));
   return result;
+}
+
+/// Whether an attention is expected to be faster in parts, which may share
+/// their work among more cores.
+static bool wantsAttentionApart(RewriterBase &rewriter,
+                                graph::DispatchOp dispatch,
+                                ArrayRef<PlannedNest> plan,
+                                const Architecture &arch) {
+  if (!findAttention(dispatch.getBody().front()))
+    return false;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointAfter(dispatch);
+  auto copy = cast<graph::DispatchOp>(rewriter.clone(*dispatch));
+  SmallVector<graph::DispatchOp> parts = takeApart(rewriter, copy);
+  double cycles = -TargetModel(arch).dispatchOverhead();
+  bool good = true;
+  for (graph::DispatchOp part : parts) {
+    Result<std::vector<PlannedNest>> planned = planDispatch(part, arch);
+    good &= planned.ok();
+    if (good)
+      cycles += expectedCycles(*planned) + TargetModel(arch).dispatchOverhead();
+  }
+  for (graph::DispatchOp part : llvm::reverse(parts))
+    rewriter.eraseOp(part);
+  return good && cycles < expectedCycles(plan);
 }
 
 namespace {
@@ -510,7 +574,8 @@ struct TileDispatchesPass
       for (const auto &group : groupEqualDispatches(dispatches)) {
         Result<std::vector<PlannedNest>> plan =
             planDispatch(group.front(), *architecture);
-        if (plan.ok() && !wantsPadsApart(group.front(), *plan, *architecture))
+        if (plan.ok() && !wantsPadsApart(group.front(), *plan, *architecture) &&
+            !wantsAttentionApart(rewriter, group.front(), *plan, *architecture))
           good &= succeeded(tile(rewriter, group, *plan, kernel++));
         else
           good &= succeeded(takeApart(rewriter, group, plan.status(), parts));
@@ -552,11 +617,9 @@ struct TileDispatchesPass
 
   LogicalResult tile(RewriterBase &rewriter, graph::DispatchOp dispatch,
                      const std::vector<PlannedNest> &plan) {
-    if (llvm::any_of(plan, [](const PlannedNest &planned) {
-          return planned.nest.keyDim.has_value();
-        }))
-      attentions.push_back(dispatch);
     Block &body = dispatch.getBody().front();
+    if (findAttention(body))
+      attentions.push_back(dispatch);
     SmallVector<Operation *> roots;
     unsigned depth = plan.empty() ? 1 : plan.front().plan.depth;
     unsigned accDepth = plan.empty() ? 1 : plan.front().plan.accDepth;

@@ -211,8 +211,8 @@ private:
       return;
     }
     bool reduces = producer.getNumReductionLoops() != 0;
-    bool mayTile = reduces && !attention && !nest.reducer &&
-                   readsNoMember(producer);
+    bool mayTile =
+        reduces && !attention && !nest.reducer && readsNoMember(producer);
     if (mayTile)
       nest.reducer = cast<linalg::LinalgOp>(producer.getOperation());
     SmallVector<int64_t> extents = producer.getStaticLoopRanges();

@@ -62,7 +62,8 @@ static SmallVector<unsigned> findUnitDims(Operation *op) {
       addUnits(contraction->m, extents, units);
       addUnits(contraction->n, extents, units);
     } else {
-      for (unsigned loop : llvm::concat<unsigned>(contraction->m, contraction->n))
+      for (unsigned loop :
+           llvm::concat<unsigned>(contraction->m, contraction->n))
         if (extents[loop] == 1)
           units.push_back(loop);
     }

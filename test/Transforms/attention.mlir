@@ -76,16 +76,14 @@ func.func @weights(%q: tensor<8x16xf32>, %k: tensor<16x12xf32>, %v: tensor<12x16
 
 // -----
 
-// Weights narrower than the exponentials: these are rounded, and the sum reads
-// what the product reads.
+// Weights that are rounded are divided before: others would be rounded.
 // CHECK-LABEL: func.func @narrow
 // CHECK: graph.dispatch
 // CHECK: math.exp
-// CHECK: arith.truncf
-// CHECK: linalg.generic
-// CHECK: arith.extf
 // CHECK: arith.addf
 // CHECK: arith.divf
+// CHECK: arith.truncf
+// CHECK: arith.mulf
 // CHECK-NOT: graph.dispatch
 // TINY-LABEL: func.func @narrow
 func.func @narrow(%q: tensor<8x16xbf16>, %k: tensor<16x12xbf16>, %v: tensor<12x16xbf16>) -> tensor<8x16xf32> {

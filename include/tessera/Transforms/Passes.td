@@ -147,9 +147,10 @@ def FormDispatchesPass : Pass<"tessera-form-dispatches", "::mlir::func::FuncOp">
     twice: the contraction or pooling before it, or the row statistics and
     exponentials of a softmax. Attention is one dispatch: a product that sums
     values weighted by a softmax of another product takes in all of it, and the
-    division by the softmax's sum moves behind it. A padding moves in with the operation that reads
-    it. Slices, concatenations and the rest are dispatches of their own;
-    reshapes stay outside, since they move no data.
+    division by the softmax's sum moves behind it, unless the weights are rounded.
+    A padding moves in with the operation that reads it. Slices, concatenations
+    and the rest are dispatches of their own; reshapes stay outside, since they
+    move no data.
 
     The attribute `nodes` lists the model nodes of a dispatch, taken from the
     locations.

@@ -158,8 +158,8 @@ TEST(TilePlanner, TheRestOfAReductionHasItsOwnBuffers) {
 }
 
 /// A loop over 100 keys by 32: x, made from nothing, has a place for the tiles
-/// and one for the rest; what is loaded one more, for the last whole tile, which
-/// comes after the loop.
+/// and one for the rest; what is loaded one more, for the last whole tile,
+/// which comes after the loop.
 TEST(TilePlanner, RotatedReductionsHaveBuffersForTheirEnds) {
   Architecture arch = preset("edge");
   TargetModel target(arch);
