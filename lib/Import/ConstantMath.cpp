@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConstantMath.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <cstring>
@@ -50,9 +51,28 @@ static std::string packAs(ArrayRef<T> elements) {
   return bytes;
 }
 
+/// Rounded to the nearest float of 16 bits, once.
+template <typename T>
+static std::string packAsNarrow(const fltSemantics &semantics,
+                                ArrayRef<T> elements) {
+  std::vector<uint16_t> bits;
+  for (T element : elements) {
+    APFloat number(static_cast<double>(element));
+    bool losesInfo;
+    number.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
+    bits.push_back(
+        static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue()));
+  }
+  return packAs<uint16_t>(ArrayRef<uint16_t>(bits));
+}
+
 template <typename T>
 static std::string pack(int32_t type, ArrayRef<T> elements) {
   switch (type) {
+  case Float16:
+    return packAsNarrow(APFloat::IEEEhalf(), elements);
+  case BFloat16:
+    return packAsNarrow(APFloat::BFloat(), elements);
   case Float:
     return packAs<float>(elements);
   case Double:
@@ -325,7 +345,12 @@ tessera::onnx::foldElementwise(StringRef op,
 
 std::optional<Tensor> tessera::onnx::foldCast(const Tensor &tensor,
                                               int32_t elementType) {
-  if (!isReal(elementType) && !isInteger(elementType))
+  if (!isReal(elementType) && !isInteger(elementType) &&
+      elementType != Float16 && elementType != BFloat16)
+    return std::nullopt;
+  // Larger weights are converted by the device.
+  if (tensor.elementCount() > maxFoldedElements &&
+      (elementType == Float16 || elementType == BFloat16))
     return std::nullopt;
   SmallVector<int64_t> shape = shapeOf(tensor);
   if (isInteger(tensor.elementType))

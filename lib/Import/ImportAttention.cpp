@@ -31,14 +31,17 @@ private:
   tessera::Result<std::string> heads(size_t index, StringRef attribute);
   /// Each key head as often as there are query heads to it.
   std::string repeatHeads(const std::string &value);
-  /// What is added to the scores before the softmax; empty if nothing.
+  /// What is added to the scores before the softmax; empty if nothing. Sets
+  /// `mayBeEmpty` if a query may have no key left.
   tessera::Result<std::string> bias();
+  /// The bias of the keys outside of each query's window.
+  tessera::Result<std::string> window();
 
   NodeImport &node;
   Expansion e;
   const std::vector<std::string> &inputs;
   int32_t type;
-  bool isFlat = false;
+  bool isFlat = false, mayBeEmpty = false;
   int64_t batch = 0, queryHeads = 0, keyHeads = 0, queries = 0, keys = 0,
           past = 0;
 };
@@ -74,6 +77,79 @@ std::string Attention::repeatHeads(const std::string &value) {
   return e.reshape(wide, {shape[0], queryHeads, shape[2], shape[3]});
 }
 
+/// Whether a row of a mask is false or minus infinity throughout.
+static bool hidesARow(const Tensor &mask) {
+  std::optional<std::vector<double>> numbers = mask.numbers();
+  if (!numbers || mask.shape.empty())
+    return true;
+  double hidden =
+      mask.elementType == Bool ? 0 : -std::numeric_limits<double>::infinity();
+  size_t columns = mask.shape.back();
+  for (size_t row = 0; row + columns <= numbers->size(); row += columns)
+    if (llvm::all_of(ArrayRef(*numbers).slice(row, columns),
+                     [&](double number) { return number == hidden; }))
+      return true;
+  return false;
+}
+
+tessera::Result<std::string> Attention::window() {
+  TESSERA_ASSIGN_OR_RETURN(bool causal, node.flagAttribute("is_causal", false));
+  TESSERA_ASSIGN_OR_RETURN(int64_t left,
+                           node.intAttribute("left_window_size", -1));
+  TESSERA_ASSIGN_OR_RETURN(int64_t right,
+                           node.intAttribute("right_window_size", -1));
+  if (left < -1 || right < -1)
+    return NodeImport::error(fmt::format(
+        "has a window of {} positions before and {} after; accepted are -1 for "
+        "all, and 0 or more",
+        left, right));
+  if (causal)
+    right = 0;
+  if (left < 0 && right < 0)
+    return std::string();
+  // With a cache around the operator, the queries are the last ones of it: each
+  // batch has an offset of its own.
+  bool shifts = node.hasInput(6);
+  std::vector<int64_t> distance; // From query to key.
+  for (int64_t query = 0; query < queries; ++query)
+    for (int64_t key = 0; key < keys; ++key)
+      distance.push_back(key - query - (shifts ? 0 : past));
+  std::vector<double> added;
+  for (int64_t steps : distance)
+    added.push_back((left < 0 || steps >= -left) &&
+                            (right < 0 || steps <= right)
+                        ? 0
+                        : -std::numeric_limits<double>::infinity());
+  if (!shifts) {
+    std::string result = node.constant(
+        tensorOf(Float, {queries, keys}, ArrayRef<double>(added)));
+    if (type != Float)
+      result = e("Cast", {result}, {{"to", attributeOf(int64_t(type))}});
+    return result;
+  }
+  auto word = [&](int64_t value) {
+    return node.constant(tensorOf(Int64, {}, ArrayRef<int64_t>{value}));
+  };
+  std::string offset = e(
+      "Sub",
+      {e.reshape(e("Cast", {inputs[6]}, {{"to", attributeOf(int64_t(Int64))}}),
+                 {batch, 1, 1, 1}),
+       word(queries)});
+  std::string steps =
+      e("Sub", {node.constant(tensorOf(Int64, {1, 1, queries, keys},
+                                       ArrayRef<int64_t>(distance))),
+                offset});
+  std::string inside;
+  if (right >= 0)
+    inside = e("LessOrEqual", {steps, word(right)});
+  if (left >= 0) {
+    std::string near = e("GreaterOrEqual", {steps, word(-left)});
+    inside = inside.empty() ? near : e("And", {inside, near});
+  }
+  return e("Where", {inside, e.scalar(0, type),
+                     e.scalar(-std::numeric_limits<double>::infinity(), type)});
+}
+
 tessera::Result<std::string> Attention::bias() {
   constexpr double lowest = -std::numeric_limits<double>::infinity();
   std::string result;
@@ -94,20 +170,16 @@ tessera::Result<std::string> Attention::bias() {
       result = e("Pad", {result, e.integers(pads), e.scalar(lowest, type)});
     }
   }
-  TESSERA_ASSIGN_OR_RETURN(bool causal, node.flagAttribute("is_causal", false));
-  if (causal) {
-    std::vector<double> mask;
-    for (int64_t query = 0; query < queries; ++query)
-      for (int64_t key = 0; key < keys; ++key)
-        mask.push_back(key <= query + past ? 0 : lowest);
-    std::string triangle =
-        node.constant(tensorOf(Float, {queries, keys}, ArrayRef<double>(mask)));
-    if (type != Float)
-      triangle = e("Cast", {triangle}, {{"to", attributeOf(int64_t(type))}});
-    result = result.empty() ? triangle : e("Add", {result, triangle});
-  }
+  // A constant mask tells whether it leaves every query a key.
+  mayBeEmpty = !result.empty();
+  if (const Tensor *mask = node.constantInput(3))
+    mayBeEmpty = hidesARow(*mask);
+  TESSERA_ASSIGN_OR_RETURN(std::string outside, window());
+  if (!outside.empty())
+    result = result.empty() ? outside : e("Add", {result, outside});
   // How many keys of each batch count.
   if (node.hasInput(6)) {
+    mayBeEmpty = true;
     std::vector<int64_t> positions(keys);
     for (int64_t i = 0; i < keys; ++i)
       positions[i] = i;
@@ -169,20 +241,31 @@ Status Attention::import() {
   std::string transposed =
       e.transpose(repeatHeads(e("Mul", {key, root})), {0, 1, 3, 2});
   std::string scores = e("MatMul", {e("Mul", {query, root}), transposed});
+  // Shown on demand: the scores, capped, with the bias, and the weights.
   std::string stages[4] = {scores};
-  TESSERA_ASSIGN_OR_RETURN(std::string added, bias());
-  if (!added.empty())
-    scores = e("Add", {scores, added});
-  stages[1] = scores;
   if (softcap != 0) {
     std::string cap = e.scalar(softcap, type);
     scores = e("Mul", {e("Tanh", {e("Div", {scores, cap})}), cap});
   }
+  stages[1] = scores;
+  TESSERA_ASSIGN_OR_RETURN(std::string added, bias());
+  if (!added.empty())
+    scores = e("Add", {scores, added});
   stages[2] = scores;
   std::string weights =
       e("Softmax", {scores}, {{"axis", attributeOf(int64_t(-1))}});
-  stages[3] = weights;
   std::string output = e("MatMul", {weights, repeatHeads(value)});
+  // A query without any key has zeros.
+  if (mayBeEmpty) {
+    std::string most = e("ReduceMax", {added, e.integers(-1)});
+    std::string isEmpty =
+        e("Equal",
+          {most, e.scalar(-std::numeric_limits<double>::infinity(), type)});
+    output = e("Where", {isEmpty, e.scalar(0, type), output});
+    if (mode == 3 && node.hasOutput(3))
+      weights = e("Where", {isEmpty, e.scalar(0, type), weights});
+  }
+  stages[3] = weights;
   if (isFlat)
     output = e.reshape(e.transpose(output, {0, 2, 1, 3}),
                        {batch, queries, queryHeads * v[3]});

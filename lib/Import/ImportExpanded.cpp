@@ -132,6 +132,22 @@ Status tessera::onnx::importRunning(NodeImport &node) {
   return e.status;
 }
 
+/// a * sigmoid(alpha * a) * b.
+Status tessera::onnx::importSwiGlu(NodeImport &node) {
+  Expansion e(node);
+  TESSERA_ASSIGN_OR_RETURN(float alpha, node.floatAttribute("alpha", 1));
+  const std::vector<std::string> &inputs = node.node.inputs;
+  std::vector<int64_t> a = e.shape(inputs[0]), b = e.shape(inputs[1]);
+  TESSERA_RETURN_IF_ERROR(e.status);
+  if (a != b)
+    return NodeImport::error(fmt::format("operands {} and {} differ in shape",
+                                         shapeText(a), shapeText(b)));
+  e.result(0,
+           e("Mul", {e("Swish", {inputs[0]}, {{"alpha", attributeOf(alpha)}}),
+                     inputs[1]}));
+  return e.status;
+}
+
 /// The positions of a constant's elements other than 0.
 Status tessera::onnx::importNonZero(NodeImport &node) {
   const Tensor *constant = node.constantInput(0);

@@ -22,13 +22,15 @@ static tessera::Result<std::pair<Value, int32_t>> comparable(NodeImport &node) {
     return std::pair(value, int32_t(Float));
   }
   TESSERA_ASSIGN_OR_RETURN(Value value, node.storedInput(0));
-  if (type != Int32 && type != Int8 && type != Uint8)
-    return Status(StatusCode::Unsupported,
-                  fmt::format("compares elements of type {}; accepted are "
-                              "float, float16, bfloat16, int32, int8 and uint8",
-                              elementTypeName(type)));
-  if (type == Int32)
-    return std::pair(value, int32_t(Int32));
+  if (type != Int32 && type != Int8 && type != Uint8 && type != Int64)
+    return Status(
+        StatusCode::Unsupported,
+        fmt::format("compares elements of type {}; accepted are "
+                    "float, float16, bfloat16, int64, int32, int8 and "
+                    "uint8",
+                    elementTypeName(type)));
+  if (type == Int32 || type == Int64)
+    return std::pair(value, type);
   TESSERA_ASSIGN_OR_RETURN(
       value, buildElementwise(node.b, value, node.b.getI32Type(),
                               [&](ImplicitLocOpBuilder &b, ValueRange e) {

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -91,6 +92,30 @@ buildLogSumExp(ImplicitLocOpBuilder &b, Value value, ArrayRef<int64_t> axes) {
       });
 }
 
+/// What a reduction of no elements gives.
+static double neutralElement(StringRef op, int32_t type) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  bool largest = op == "ReduceMin";
+  if (op == "ReduceMax" || largest)
+    switch (type) {
+    case Bool:
+      return largest;
+    case Uint8:
+      return largest ? 255 : 0;
+    case Int8:
+      return largest ? 127 : -128;
+    case Int32:
+      return largest ? 0x7fffffff : -0x1p31;
+    default:
+      return largest ? infinity : -infinity;
+    }
+  if (op == "ReduceProd")
+    return 1;
+  if (op == "ReduceMean")
+    return std::numeric_limits<double>::quiet_NaN();
+  return op.starts_with("ReduceLog") ? -infinity : 0;
+}
+
 Status tessera::onnx::importReduction(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> own, node.inputShape(0));
   SmallVector<int64_t> shape(own.begin(), own.end());
@@ -107,8 +132,6 @@ Status tessera::onnx::importReduction(NodeImport &node) {
   Reduction reduction = op == "ReduceMax"   ? Reduction::Max
                         : op == "ReduceMin" ? Reduction::Min
                                             : Reduction::Sum;
-  if (op == "ReduceProd")
-    return importComputedProduct(node, axes, keep);
   int64_t count = 1;
   for (int64_t axis : axes)
     count *= shape[axis];
@@ -119,6 +142,23 @@ Status tessera::onnx::importReduction(NodeImport &node) {
       shape.erase(shape.begin() + axis);
   }
   int32_t type = node.inputType(0);
+  if (product(ArrayRef(own)) == 0) {
+    bool wideExtreme =
+        type == Int64 && (op == "ReduceMax" || op == "ReduceMin");
+    if (type == Int64 && op == "ReduceMean")
+      return NodeImport::error("is the mean of no integers");
+    std::vector<double> elements(product(shape), neutralElement(op, type));
+    std::vector<int64_t> extremes(product(shape),
+                                  op == "ReduceMin"
+                                      ? std::numeric_limits<int64_t>::max()
+                                      : std::numeric_limits<int64_t>::min());
+    node.setConstant(0, wideExtreme
+                            ? tensorOf(type, shape, ArrayRef(extremes))
+                            : tensorOf(type, shape, ArrayRef(elements)));
+    return Status::success();
+  }
+  if (op == "ReduceProd")
+    return importComputedProduct(node, axes, keep);
   bool isInteger = type == Int32 || type == Int8 || type == Int64;
   if (isInteger) {
     // Only what stays in the type is exact: i8 sums would have to wrap.

@@ -221,9 +221,13 @@ static Status pick(NodeImport &node, size_t result, int64_t dim,
     node.setConstant(result, pickConstant(*constant, dim, positions));
     return Status::success();
   }
-  if (positions.empty())
-    return NodeImport::error("the result has no elements; accepted are extents "
-                             "of at least 1");
+  if (positions.empty()) { // Without elements it is known.
+    TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> shape, node.inputShape(0));
+    shape[dim] = 0;
+    node.setConstant(result,
+                     tensorOf(node.inputType(0), shape, ArrayRef<int64_t>()));
+    return Status::success();
+  }
   TESSERA_ASSIGN_OR_RETURN(Value value, node.storedInput(0));
   TESSERA_ASSIGN_OR_RETURN(Value picked,
                            buildPick(node.b, value, dim, positions));

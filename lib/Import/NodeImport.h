@@ -243,6 +243,7 @@ Status importMeanVarianceNormalization(NodeImport &node);
 Status importCompress(NodeImport &node);
 Status importMaxUnpool(NodeImport &node);
 Status importRunning(NodeImport &node);
+Status importSwiGlu(NodeImport &node);
 Status importMelWeights(NodeImport &node);
 Status importNonZero(NodeImport &node);
 // ImportFourier.cpp

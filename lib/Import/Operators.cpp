@@ -29,8 +29,8 @@ static constexpr Operator operators[] = {
     {"Atan", 1, 1, 1, "", importUnary},
     {"Atanh", 1, 1, 1, "", importUnary},
     {"Attention", 3, 7, 4,
-     "is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap "
-     "softmax_precision",
+     "is_causal kv_num_heads left_window_size q_num_heads "
+     "qk_matmul_output_mode right_window_size scale softcap softmax_precision",
      importAttention},
     {"AveragePool", 1, 1, 1,
      "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides",
@@ -161,7 +161,7 @@ static constexpr Operator operators[] = {
     {"QLinearMatMul", 8, 8, 1, "", importQLinearMatMul},
     {"QuantizeLinear", 2, 3, 1,
      "axis block_size output_dtype precision saturate", importQuantizeLinear},
-    {"Range", 3, 3, 1, "", importRange},
+    {"Range", 3, 3, 1, "stash_type", importRange},
     {"Reciprocal", 1, 1, 1, "", importUnary},
     {"ReduceL1", 1, 2, 1, "axes keepdims noop_with_empty_axes",
      importReduction},
@@ -234,6 +234,7 @@ static constexpr Operator operators[] = {
     {"Squeeze", 1, 2, 1, "axes", importSqueeze},
     {"Sub", 2, 2, 1, "axis broadcast", importBinary},
     {"Sum", 1, any, 1, "", importBinary},
+    {"SwiGLU", 2, 2, 1, "alpha", importSwiGlu},
     {"Swish", 1, 1, 1, "alpha", importActivation},
     {"Tan", 1, 1, 1, "", importUnary},
     {"Tanh", 1, 1, 1, "", importUnary},

@@ -208,8 +208,38 @@ private:
 };
 } // namespace
 
+/// A tensor without elements is nothing to pass: bare pointers have no form for
+/// it.
+static void dropEmptyTensors(func::FuncOp function) {
+  auto isEmpty = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
+  };
+  Block &block = function.getBody().front();
+  auto end = cast<func::ReturnOp>(block.getTerminator());
+  for (unsigned i = end.getNumOperands(); i-- > 0;)
+    if (isEmpty(end.getOperand(i).getType())) {
+      end->eraseOperand(i);
+      (void)function.eraseResult(i);
+    }
+  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  for (unsigned i = block.getNumArguments(); i-- > 0;) {
+    BlockArgument argument = block.getArgument(i);
+    if (!isEmpty(argument.getType()))
+      continue;
+    auto type = cast<RankedTensorType>(argument.getType());
+    argument.replaceAllUsesWith(
+        tensor::EmptyOp::create(builder, argument.getLoc(), type.getShape(),
+                                type.getElementType())
+            .getResult());
+    (void)function.eraseArgument(i);
+  }
+}
+
 Status tessera::lowerToHost(ModuleOp module) {
   PassRunner passes(module);
+  if (auto function = module.lookupSymbol<func::FuncOp>("main"))
+    dropEmptyTensors(function);
   decompose(module);
   TESSERA_RETURN_IF_ERROR(
       passes.run("generalisation", [](OpPassManager &manager) {

@@ -22,7 +22,8 @@ void registerLoweringDialects(mlir::DialectRegistry &registry);
 std::vector<mlir::ElementsAttr> constantsToArguments(mlir::ModuleOp module);
 
 /// Lowers `@main` to the LLVM dialect. Its arguments become bare pointers, and
-/// its results further pointers behind them, to be written.
+/// its results further pointers behind them, to be written; those without
+/// elements are left out.
 Status lowerToHost(mlir::ModuleOp module);
 
 } // namespace tessera

@@ -184,14 +184,16 @@ HostReference::run(std::span<const std::span<const std::byte>> inputs,
   for (size_t bytes : compiled->outputs)
     buffers.emplace_back(bytes);
 
-  // Inputs, constants, outputs: a pointer to each argument.
+  // Inputs, constants, outputs: a pointer to each argument that has elements.
   std::vector<void *> pointers, arguments;
   for (size_t i = 0; i < inputs.size(); ++i)
-    pointers.push_back(buffers[i].data);
+    if (buffers[i].size != 0)
+      pointers.push_back(buffers[i].data);
   for (const AlignedBuffer &constant : compiled->constants)
     pointers.push_back(constant.data);
   for (size_t i = 0; i < compiled->outputs.size(); ++i)
-    pointers.push_back(buffers[inputs.size() + i].data);
+    if (compiled->outputs[i] != 0)
+      pointers.push_back(buffers[inputs.size() + i].data);
   for (void *&pointer : pointers)
     arguments.push_back(&pointer);
   {

@@ -7,6 +7,7 @@
 
 #include "IntegerContractions.h"
 #include "LinalgStructure.h"
+#include "WidenedFloats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -44,6 +45,9 @@ struct FoldWidening : OpRewritePattern<linalg::GenericOp> {
     for (OpOperand *operand : op.getDpsInputOperands()) {
       auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
       if (!producer || !widens(producer))
+        continue;
+      if (Type narrow = getElementTypeOrSelf(producer.getInputs()[0]);
+          isa<FloatType>(narrow) && !canReadNarrow(op, narrow))
         continue;
       SmallVector<AffineMap> own = producer.getIndexingMapsArray();
       if (!own[1].isPermutation() || !own[0].isProjectedPermutation(true))

@@ -25,12 +25,24 @@ bool tessera::isFloatWidening(linalg::LinalgOp op) {
   return widen && widen.getIn() == body->getArgument(0);
 }
 
-namespace {
-
-linalg::GenericOp wideningOf(Value value) {
+static linalg::GenericOp wideningOf(Value value) {
   auto generic = value.getDefiningOp<linalg::GenericOp>();
   return generic && isFloatWidening(generic) ? generic : nullptr;
 }
+
+bool tessera::canReadNarrow(linalg::GenericOp op, Type narrow) {
+  if (op.getNumReductionLoops() == 0 || op.getNumDpsInputs() < 2)
+    return true;
+  return llvm::all_of(op.getDpsInputs(), [&](Value input) {
+    Type own = getElementTypeOrSelf(input);
+    if (!isa<FloatType>(own) || own == narrow)
+      return true;
+    linalg::GenericOp widening = wideningOf(input);
+    return widening && getElementTypeOrSelf(widening.getInputs()[0]) == narrow;
+  });
+}
+
+namespace {
 
 /// The narrow tensor of a widening that moves no element.
 Value narrowSource(Value value) {
@@ -69,7 +81,8 @@ struct WidenInReader : OpRewritePattern<linalg::GenericOp> {
       return failure();
     for (OpOperand *operand : op.getDpsInputOperands()) {
       linalg::GenericOp widening = wideningOf(operand->get());
-      if (!widening)
+      if (!widening ||
+          !canReadNarrow(op, getElementTypeOrSelf(widening.getInputs()[0])))
         continue;
       std::optional<AffineMap> positions = positionsInSource(widening);
       if (!positions)
@@ -143,12 +156,33 @@ template <typename Op> struct WidenAfterMove : OpRewritePattern<Op> {
   }
 };
 
+/// Parts that are all widened from one type.
+struct WidenAfterConcat : OpRewritePattern<tensor::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> parts;
+    for (Value input : op.getInputs()) {
+      Value narrow = narrowSource(input);
+      if (!narrow || (!parts.empty() && getElementTypeOrSelf(narrow) !=
+                                            getElementTypeOrSelf(parts[0])))
+        return failure();
+      parts.push_back(narrow);
+    }
+    Value joined =
+        tensor::ConcatOp::create(rewriter, op.getLoc(), op.getDim(), parts);
+    rewriter.replaceOp(op, widen(rewriter, op.getLoc(), joined,
+                                 op.getType().getElementType()));
+    return success();
+  }
+};
+
 } // namespace
 
 void tessera::populateFloatWideningPatterns(RewritePatternSet &patterns) {
-  patterns
-      .add<WidenInReader, WidenAfterPad, WidenAfterMove<tensor::ExtractSliceOp>,
-           WidenAfterMove<tensor::ExpandShapeOp>,
-           WidenAfterMove<tensor::CollapseShapeOp>>(patterns.getContext(),
-                                                    /*benefit=*/2);
+  patterns.add<WidenInReader, WidenAfterPad, WidenAfterConcat,
+               WidenAfterMove<tensor::ExtractSliceOp>,
+               WidenAfterMove<tensor::ExpandShapeOp>,
+               WidenAfterMove<tensor::CollapseShapeOp>>(patterns.getContext(),
+                                                        /*benefit=*/2);
 }

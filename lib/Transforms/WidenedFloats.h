@@ -24,6 +24,11 @@ namespace tessera {
 /// broadcast.
 bool isFloatWidening(mlir::linalg::LinalgOp op);
 
+/// Whether `op` may read an operand of floats in the narrow type: the factors
+/// of a sum of products must stay of one type, so all of them must be of it or
+/// be widened from it.
+bool canReadNarrow(mlir::linalg::GenericOp op, mlir::Type narrow);
+
 /// A widening moves into the linalg operations that read it and behind the
 /// padding, slices and reshapes of its result.
 void populateFloatWideningPatterns(mlir::RewritePatternSet &patterns);
