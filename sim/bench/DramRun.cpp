@@ -140,6 +140,8 @@ Cycle Driver::nextClock(Cycle now) const {
   for (const Channel &c : channels)
     if (!c.idle())
       clock = std::min(clock, c.nextStep());
+  if (refused && channels[channel].requests().room(access.write) != 0)
+    clock = std::min(clock, now + 1);
   if (!returning.empty())
     clock = std::min(clock, returning.front().clock);
   bool more = waiting || fetched != loop.transactions;

@@ -8,6 +8,7 @@
 #include "kernel/EventQueue.h"
 #include "kernel/Exploration.h"
 #include <algorithm>
+#include <bit>
 
 namespace tessera::sim {
 
@@ -25,25 +26,29 @@ uint64_t EventQueue::orderOf(const Event &event) const {
 }
 
 void EventQueue::insert(const Event &event) {
-  uint32_t slot;
-  if (freeSlots.empty()) {
+  uint32_t slot = freeSlot;
+  if (slot == none) {
     slot = uint32_t(slots.size());
-    slots.push_back(event);
+    slots.emplace_back();
   } else {
-    slot = freeSlots.back();
-    freeSlots.pop_back();
-    slots[slot] = event;
+    freeSlot = slots[slot].next;
   }
-  Entry entry{event.time, orderOf(event), slot};
-  size_t at = heap.size();
-  heap.push_back(entry);
-  for (; at > 0; at = (at - 1) / 4) {
-    Entry &parent = heap[(at - 1) / 4];
-    if (!entry.before(parent))
-      break;
-    heap[at] = parent;
+  slots[slot].event = event;
+  ++pendingCount;
+  uint64_t slice = event.time >> sliceShift;
+  if (slice <= activeSlice) {
+    Entry entry = entryOf(slot);
+    active.insert(std::upper_bound(active.begin(), active.end(), entry, after),
+                  entry);
+  } else if (slice - activeSlice < slices) {
+    uint64_t place = slice % slices;
+    slots[slot].next = heads[place];
+    heads[place] = slot;
+    filled[place / 64] |= uint64_t(1) << (place % 64);
+  } else {
+    far.push_back(entryOf(slot));
+    std::push_heap(far.begin(), far.end(), after);
   }
-  heap[at] = entry;
 }
 
 void EventQueue::post(Event event) {
@@ -54,47 +59,99 @@ void EventQueue::post(Event event) {
   insert(event);
 }
 
-void EventQueue::executeNext() {
-  assert(!heap.empty() && "no event");
-  uint32_t slot = heap.front().slot;
-  // The last entry looks for its place from the top.
-  Entry last = heap.back();
-  heap.pop_back();
-  size_t size = heap.size(), at = 0;
-  if (size > 0) {
-    for (size_t child = 1; child < size; child = 4 * at + 1) {
-      size_t first = child, end = std::min(child + 4, size);
-      for (size_t other = child + 1; other < end; ++other)
-        if (heap[other].before(heap[first]))
-          first = other;
-      if (!heap[first].before(last))
-        break;
-      heap[at] = heap[first];
-      at = first;
+uint64_t EventQueue::nextSlice() const {
+  uint64_t start = (activeSlice + 1) % slices;
+  for (uint64_t i = 0; i <= words; ++i) {
+    uint64_t word = (start / 64 + i) % words;
+    uint64_t bits = filled[word];
+    if (i == 0)
+      bits &= ~uint64_t(0) << (start % 64);
+    else if (i == words)
+      bits &= (uint64_t(1) << (start % 64)) - 1;
+    if (bits) {
+      uint64_t place = word * 64 + uint64_t(std::countr_zero(bits));
+      return activeSlice + 1 + (place + slices - start) % slices;
     }
-    heap[at] = last;
   }
-  Event event = slots[slot];
-  freeSlots.push_back(slot);
+  return ~uint64_t(0);
+}
+
+Time EventQueue::firstInactive() const {
+  Time first = far.empty() ? ~Time(0) : far.front().time;
+  if (uint64_t slice = nextSlice(); slice != ~uint64_t(0))
+    for (uint32_t slot = heads[slice % slices]; slot != none;
+         slot = slots[slot].next)
+      first = std::min(first, slots[slot].event.time);
+  return first;
+}
+
+void EventQueue::activateNext() {
+  uint64_t slice = nextSlice();
+  if (!far.empty())
+    slice = std::min(slice, far.front().time >> sliceShift);
+  // Those of the ring keep their places: all are before slice + slices.
+  activeSlice = slice;
+  uint64_t place = slice % slices;
+  // What was posted last comes first in the list, and often is executed last.
+  for (uint32_t slot = heads[place]; slot != none; slot = slots[slot].next)
+    active.push_back(entryOf(slot));
+  heads[place] = none;
+  filled[place / 64] &= ~(uint64_t(1) << (place % 64));
+  while (!far.empty() && far.front().time >> sliceShift <= slice) {
+    active.push_back(far.front());
+    std::pop_heap(far.begin(), far.end(), after);
+    far.pop_back();
+  }
+  if (active.size() > 32)
+    std::sort(active.begin(), active.end(), after);
+  else // mostly a few
+    for (size_t i = 1; i < active.size(); ++i) {
+      Entry entry = active[i];
+      size_t at = i;
+      for (; at != 0 && active[at - 1].before(entry); --at)
+        active[at] = active[at - 1];
+      active[at] = entry;
+    }
+}
+
+void EventQueue::executeNext() {
+  assert(!empty() && "no event");
+  if (active.empty())
+    activateNext();
+  uint32_t slot = active.back().slot;
+  active.pop_back();
+  --pendingCount;
+  Event event = slots[slot].event;
+  slots[slot].next = freeSlot;
+  freeSlot = slot;
   current = event.time;
   ++count;
   components[event.component]->handle(event);
 }
 
 std::vector<Event> EventQueue::sorted() const {
-  std::vector<Entry> entries = heap;
+  std::vector<Entry> entries = active;
+  entries.insert(entries.end(), far.begin(), far.end());
+  for (uint32_t head : heads)
+    for (uint32_t slot = head; slot != none; slot = slots[slot].next)
+      entries.push_back(entryOf(slot));
   std::sort(entries.begin(), entries.end(),
             [](const Entry &a, const Entry &b) { return a.before(b); });
   std::vector<Event> result;
   for (const Entry &entry : entries)
-    result.push_back(slots[entry.slot]);
+    result.push_back(slots[entry.slot].event);
   return result;
 }
 
 bool EventQueue::restore(const std::vector<Event> &pending) {
-  heap.clear();
+  active.clear();
   slots.clear();
-  freeSlots.clear();
+  far.clear();
+  std::ranges::fill(heads, none);
+  filled = {};
+  freeSlot = none;
+  pendingCount = 0;
+  activeSlice = current >> sliceShift;
   for (const Event &event : pending) {
     if (event.component >= components.size() || event.time < current ||
         event.sequence >= nextSequence || event.sequence >> sequenceBits != 0)

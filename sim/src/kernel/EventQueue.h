@@ -5,11 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Events are plain data; executing one allocates nothing (the heap's storage
-// grows, but is kept). At equal time the order is: completions, then signals,
-// then starts, then the network's step; then the component's number; then the
-// order of posting. With permute() the components of a time and phase
-// come in an order of the seed's; the events of one component never change places.
+// Events are plain data; executing one allocates nothing (the storage grows,
+// but is kept). At equal time the order is: completions, then signals, then
+// starts, then the network's step; then the component's number; then the order
+// of posting. With permute() the components of a time and phase come in an
+// order of the seed's; the events of one component never change places.
+//
+// The queue is a calendar: a ring of slices of time, each with a list of its
+// events in no order. The slice that time has come to is sorted; what is posted
+// into it after that is put in its place. What lies beyond the ring waits in a
+// heap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +23,7 @@
 
 #include "kernel/Clock.h"
 #include "kernel/Serialize.h"
+#include <array>
 #include <cassert>
 #include <vector>
 
@@ -65,8 +71,11 @@ public:
   bool knows(ComponentId id) const { return id < components.size(); }
 
   Time now() const { return current; }
-  bool empty() const { return heap.empty(); }
-  Time nextTime() const { return heap.empty() ? ~Time(0) : heap.front().time; }
+  bool empty() const { return pendingCount == 0; }
+  /// The first event's; the end of time if there is none.
+  Time nextTime() const {
+    return active.empty() ? firstInactive() : active.back().time;
+  }
   uint64_t executed() const { return count; }
 
   /// Explores the schedule `seed` from now on.
@@ -97,6 +106,16 @@ public:
   }
 
 private:
+  static constexpr uint32_t none = ~uint32_t(0);
+  /// Femtoseconds of a slice, as a power of two: half a nanosecond, so that the
+  /// cycles of most clocks have slices of their own. The ring is a microsecond.
+  static constexpr unsigned sliceShift = 19;
+  static constexpr uint64_t slices = 2048, words = slices / 64;
+
+  struct Slot {
+    Event event;
+    uint32_t next = none; ///< In its slice's list, or in that of free slots.
+  };
   /// What the order is made of, and where the event is.
   struct Entry {
     Time time;
@@ -107,18 +126,33 @@ private:
       return time != other.time ? time < other.time : order < other.order;
     }
   };
+  static bool after(const Entry &a, const Entry &b) { return b.before(a); }
 
   uint64_t orderOf(const Event &event) const;
+  Entry entryOf(uint32_t slot) const {
+    const Event &event = slots[slot].event;
+    return {event.time, orderOf(event), slot};
+  }
   void insert(const Event &event);
+  /// The first slice of the ring behind the active one that has events; its
+  /// number, or none's: the end of time.
+  uint64_t nextSlice() const;
+  Time firstInactive() const;
+  void activateNext();
   std::vector<Event> sorted() const;
   bool restore(const std::vector<Event> &pending);
 
   std::vector<Component *> components;
-  /// A heap whose nodes have four children: half as deep as a binary one, and
-  /// the children are beside each other. Events stay where they are.
-  std::vector<Entry> heap;
-  std::vector<Event> slots;
-  std::vector<uint32_t> freeSlots;
+  std::vector<Slot> slots;
+  uint32_t freeSlot = none;
+  size_t pendingCount = 0;
+  /// Of all slices up to number `activeSlice`, the first event last.
+  std::vector<Entry> active;
+  uint64_t activeSlice = 0; ///< Time shifted by sliceShift.
+  /// The lists of the slices behind the active one, by number modulo `slices`.
+  std::vector<uint32_t> heads = std::vector<uint32_t>(slices, none);
+  std::array<uint64_t, words> filled{};
+  std::vector<Entry> far; ///< A heap, the first event in front.
   Time current = 0;
   uint64_t nextSequence = 0, count = 0;
   bool permuted = false; ///< With `seed`, given by the device's options.

@@ -223,22 +223,29 @@ void MemorySystem::advanced(uint32_t endpoint) {
 // A channel is gone through late, many clocks at once, when nobody can tell: a
 // read's data comes a fixed time after its command, so a channel may lag by
 // that much; a request that has not found room needs as many places as it has
-// atoms left, and at most two come free in a clock.
+// atoms left, and these come free one or two a clock.
+
+/// The next clock in which a piece may be taken or a command issued.
+Cycle MemorySystem::nextClock(const Port &port) const {
+  if (port.waits() && roomForFirst(port) != 0)
+    return port.open;
+  return std::max(port.channel.nextStep(), port.open);
+}
 
 void MemorySystem::schedule(uint32_t channel) {
   Port &port = ports[channel];
-  bool waits = port.first != port.waiting.size();
+  bool waits = port.waits();
   if (port.channel.idle() && !waits)
     return;
-  Cycle next = std::max(port.channel.nextStep(), port.open);
+  Cycle next = nextClock(port);
   Cycle at = next + port.channel.timings().readLatency;
   if (waits) {
     const Piece &piece = pieces[port.waiting[port.first]];
-    const MemoryRequest &r = piece.request;
-    uint64_t atoms = atomsOf(r) - piece.offered;
-    const dram::RequestQueue &queue = port.channel.requests();
-    uint32_t room = queue.limit(r.write) - queue.size(r.write);
-    at = std::min(at, next + (atoms > room ? ceilDiv(atoms - room, 2) : 0));
+    uint64_t atoms = atomsOf(piece.request) - piece.offered;
+    uint32_t room = roomForFirst(port);
+    at = std::min(
+        at,
+        next + (atoms > room ? port.channel.clocksToFree(atoms - room) : 0));
   }
   if (everyClock)
     at = waits ? std::max(port.open, dramClock.ceil(events.now())) : next;
@@ -267,7 +274,7 @@ void MemorySystem::arriveAtChannel(uint32_t index) {
   }
   finishAtoms();
   completions.clear();
-  bool first = port.first == port.waiting.size();
+  bool first = !port.waits();
   if (llc.present())
     lookUp(index, now);
   else
@@ -314,24 +321,19 @@ void MemorySystem::offer(uint32_t channel, Cycle now) {
 
 void MemorySystem::goThrough(uint32_t channel, Cycle last) {
   Port &port = ports[channel];
-  while (port.first != port.waiting.size() || !port.channel.idle()) {
-    Cycle now = std::max(port.channel.nextStep(), port.open);
+  while (port.waits() || !port.channel.idle()) {
+    Cycle now = nextClock(port);
     if (everyClock)
       now = last;
     if (now > last || now < port.open)
       return;
-    port.channel.advance(now, completions);
-    offer(channel, now);
+    if (port.channel.nextStep() < now)
+      port.channel.advance(now, completions);
+    if (port.waits() && roomForFirst(port) != 0)
+      offer(channel, now);
     if (port.channel.nextStep() <= now)
       port.channel.step(now, completions);
     port.open = now + 1;
-    if (everyClock)
-      continue;
-    Cycle open = port.channel.runColumns(last, completions, [&](Cycle clock) {
-      if (port.first != port.waiting.size())
-        offer(channel, clock);
-    });
-    port.open = std::max(port.open, open);
   }
 }
 

@@ -173,6 +173,7 @@ private:
     uint64_t first = 0;
     Cycle scheduled = ~Cycle(0); ///< Clock of the step that counts.
     Cycle open = 0;              ///< First clock not gone through.
+    bool waits() const { return first != waiting.size(); }
     template <typename A> void serialize(A &ar) {
       fields(ar, channel, waiting, first, scheduled, open);
       if constexpr (A::loading)
@@ -202,6 +203,12 @@ private:
   }
   void arrive(uint32_t piece);
   void offer(uint32_t channel, Cycle now);
+  /// Room in the channel's queue for the first piece that waits.
+  uint32_t roomForFirst(const Port &port) const {
+    return port.channel.requests().room(
+        pieces[port.waiting[port.first]].request.write);
+  }
+  Cycle nextClock(const Port &port) const;
   /// Goes through all of a channel's clocks up to and including `last`.
   void goThrough(uint32_t channel, Cycle last);
   void finishAtoms();

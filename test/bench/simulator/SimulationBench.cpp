@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   simulation-bench OBJECT ARCH [--benchmark_…]
+//   simulation-bench OBJECT ARCH [EXECUTIONS] [--benchmark_…]
 //
 // One iteration executes the object once on a device that is there already,
 // with inputs of zeros in place: what is measured is the simulation, not the
-// process around it. Once computing all values, once with --timing-only.
+// process around it. Once computing all values, once with --timing-only; as
+// often as the benchmark needs, or EXECUTIONS times one after the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,8 @@
 #include "tessera/runtime/Executable.h"
 #include "tessera/runtime/Queue.h"
 #include <benchmark/benchmark.h>
+#include <charconv>
+#include <cstring>
 #include <fmt/format.h>
 
 using namespace tessera;
@@ -78,14 +81,28 @@ static Status simulate(benchmark::State &state, const Object &object,
   return Status::success();
 }
 
+/// The file's bytes are gone when this is over: only what a device needs counts
+/// as the simulator's memory.
+static Result<Object> readObjectFile(const std::string &path) {
+  TESSERA_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, readFile(path));
+  return readObject(bytes, path);
+}
+
 int main(int argc, char **argv) {
   benchmark::Initialize(&argc, argv);
-  if (argc != 3) {
-    fmt::print(stderr, "usage: simulation-bench OBJECT ARCH [--benchmark_…]\n");
+  int64_t executions = 0; // as the benchmark needs
+  bool understood = argc == 3 || argc == 4;
+  if (argc == 4) {
+    const char *end = argv[3] + std::strlen(argv[3]);
+    auto [rest, error] = std::from_chars(argv[3], end, executions);
+    understood = error == std::errc() && rest == end && executions > 0;
+  }
+  if (!understood) {
+    fmt::print(stderr, "usage: simulation-bench OBJECT ARCH [EXECUTIONS] "
+                       "[--benchmark_…]; EXECUTIONS is 1 or more\n");
     return 2;
   }
-  auto bytes = readFile(argv[1]);
-  auto object = bytes ? readObject(*bytes, argv[1]) : bytes.status();
+  Result<Object> object = readObjectFile(argv[1]);
   auto arch = loadArchitecture(argv[2]);
   for (const Status &status : {object.status(), arch.status()})
     if (!status.ok()) {
@@ -93,16 +110,19 @@ int main(int argc, char **argv) {
       return 1;
     }
   bool failed = false;
-  for (bool timingOnly : {false, true})
-    benchmark::RegisterBenchmark(
+  for (bool timingOnly : {false, true}) {
+    auto *bench = benchmark::RegisterBenchmark(
         timingOnly ? "timing_only" : "functional",
         [&, timingOnly](benchmark::State &state) {
           if (Status s = simulate(state, *object, *arch, timingOnly); !s.ok()) {
             failed = true;
             state.SkipWithError(s.message().c_str());
           }
-        })
-        ->Unit(benchmark::kMillisecond);
+        });
+    bench->Unit(benchmark::kMillisecond);
+    if (executions != 0)
+      bench->Iterations(executions);
+  }
   benchmark::RunSpecifiedBenchmarks();
   return failed ? 1 : 0;
 }

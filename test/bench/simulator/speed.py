@@ -3,7 +3,8 @@
 
   speed.py --dram-bench build/release/bin/dram-bench
            [--trace-bench build/release/bin/trace-bench]
-           [--simulation-bench build/release/bin/simulation-bench OBJECT=ARCH …]
+           [--simulation-bench build/release/bin/simulation-bench OBJECT=ARCH …
+            [--linear OBJECT=ARCH …]]
            [--output docs/performance.md]
 
 Times are processor time of the simulating process, so that other work on the machine
@@ -75,11 +76,12 @@ def trace_table(bench):
             f"| size | {encode['bytes_per_event']:.1f} bytes an event |"]
 
 
-def least_time(bench, path, arch, mode):
+def least_time(bench, path, arch, mode, executions=None, repetitions=REPETITIONS):
     """The first run's figures, the least processor seconds of some runs, and peak memory in MB."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        _, memory = run([bench, path, arch, f"--benchmark_filter={mode}",
-                         f"--benchmark_repetitions={REPETITIONS}",
+        _, memory = run([bench, path, arch, *([str(executions)] if executions else []),
+                         f"--benchmark_filter={mode}",
+                         f"--benchmark_repetitions={repetitions}",
                          f"--benchmark_out={file.name}", "--benchmark_out_format=json"])
         results = json.loads(pathlib.Path(file.name).read_text())["benchmarks"]
     single = [r for r in results if r.get("run_type") == "iteration"]
@@ -104,6 +106,21 @@ def object_table(bench, objects, timing_only):
     return lines
 
 
+def linear_table(bench, objects):
+    """The same work once, four and sixteen times over, on one device."""
+    lines = ["| object | architecture | executions | cycles each | timing only, s | s each | "
+             "memory of the process, MB |", "|---|---|--:|--:|--:|--:|--:|"]
+    for text in objects:
+        path, _, arch = text.rpartition("=")
+        for executions in (1, 4, 16):
+            run, seconds, memory = least_time(bench, path, arch, "timing_only", executions,
+                                              2 if executions == 16 else REPETITIONS)
+            lines.append(f"| {pathlib.Path(path).stem} | `{arch}` | {executions} | "
+                         f"{run['cycles']:,.0f} | {seconds * executions:.3f} | {seconds:.3f} | "
+                         f"{memory:.0f} |")
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -111,12 +128,14 @@ def main():
     parser.add_argument("--trace-bench")
     parser.add_argument("--simulation-bench")
     parser.add_argument("objects", nargs="*", metavar="OBJECT=ARCH")
+    parser.add_argument("--linear", nargs="+", default=[], metavar="OBJECT=ARCH",
+                        help="objects to execute once, four and sixteen times in a row")
     parser.add_argument("--timing-only", action="store_true",
                         help="leave out the runs that compute values, which take long for models")
     parser.add_argument("--build", default="release", help="what the programs are, for the text")
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
-    if bool(options.objects) != bool(options.simulation_bench):
+    if bool(options.objects or options.linear) != bool(options.simulation_bench):
         parser.error("objects and --simulation-bench go together")
     section = [BEGIN, "## What simulating costs", "",
                f"Processor time of one host core ({options.build} build).",
@@ -130,6 +149,9 @@ def main():
                     ""]
         section += object_table(options.simulation_bench, options.objects,
                                 options.timing_only)
+    if options.linear:
+        section += ["", "The same object once, four and sixteen times on one device:", ""]
+        section += linear_table(options.simulation_bench, options.linear)
     if options.trace_bench:
         section += [""] + trace_table(options.trace_bench)
     section.append(END)

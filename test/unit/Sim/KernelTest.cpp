@@ -10,6 +10,8 @@
 #include "kernel/EventQueue.h"
 #include "memory/SparseStore.h"
 #include "noc/Noc.h"
+#include <random>
+#include <set>
 
 namespace tessera::sim::test {
 
@@ -75,6 +77,89 @@ TEST(EventQueue, RestoresItsEvents) {
   while (!other.empty())
     other.executeNext();
   EXPECT_EQ(log, expected);
+}
+
+namespace {
+
+/// Posts at random whenever it is told something, and keeps the order that the
+/// rule gives: time, phase, component, order of posting.
+class Storm {
+public:
+  Storm(uint64_t seed, unsigned components) : random(seed) {
+    receivers.resize(components);
+    for (Receiver &receiver : receivers) {
+      receiver.storm = this;
+      queue.add(receiver);
+    }
+  }
+
+  void post() {
+    // Within a slice of time, some cycles ahead, and far beyond the ring.
+    static constexpr Time reach[] = {0, 1000, 2'000'000, 900'000'000,
+                                     40'000'000'000};
+    Time time = queue.now() + random() % (reach[random() % 5] + 1);
+    auto phase = Phase(random() % 4);
+    auto component = ComponentId(random() % receivers.size());
+    queue.post(eventAt(time, phase, component, posted));
+    expected.insert({time, uint8_t(phase), component, posted++});
+  }
+  /// Executes the first event.
+  void execute() {
+    ASSERT_EQ(queue.nextTime(), std::get<0>(*expected.begin()));
+    queue.executeNext();
+  }
+
+  EventQueue queue;
+  std::set<std::tuple<Time, uint8_t, ComponentId, uint64_t>> expected;
+  std::mt19937_64 random;
+
+private:
+  struct Receiver : Component {
+    Storm *storm = nullptr;
+    void handle(const Event &event) override {
+      EXPECT_EQ(event.payload, std::get<3>(*storm->expected.begin()));
+      storm->expected.erase(storm->expected.begin());
+      // One for one on average; none at the end.
+      for (uint64_t i = storm->random() % 3; i != 0 && storm->posted < 20000;
+           --i)
+        storm->post();
+    }
+  };
+  std::vector<Receiver> receivers;
+  uint64_t posted = 0;
+};
+
+} // namespace
+
+TEST(EventQueue, IsAnOrderedList) {
+  for (uint64_t seed : {1, 2, 3}) {
+    Storm storm(seed, 5);
+    while (true) {
+      if (storm.queue.empty()) {
+        if (storm.expected.empty() && storm.queue.executed() >= 20000)
+          break;
+        // The host acts at a time of its own, between events.
+        storm.queue.passTo(storm.queue.now() + storm.random() % 5'000'000'000);
+        for (int i = 0; i != 100; ++i)
+          storm.post();
+      }
+      if (storm.random() % 8 == 0)
+        storm.queue.passTo(storm.queue.nextTime());
+      if (storm.random() % 64 == 0)
+        storm.post();
+      ASSERT_NO_FATAL_FAILURE(storm.execute());
+      ASSERT_EQ(storm.queue.empty(), storm.expected.empty());
+      if (storm.random() % 1000 == 0) {
+        ByteWriter out;
+        Saver saver(out);
+        storm.queue.serialize(saver);
+        ByteReader in(std::as_const(out).bytes());
+        Loader loader(in);
+        storm.queue.serialize(loader);
+        ASSERT_TRUE(loader.ok());
+      }
+    }
+  }
 }
 
 TEST(Clock, CrossingsRoundUp) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
 
 namespace tessera::sim::dram {
 
@@ -42,14 +43,16 @@ Channel::Channel(const DramConfig &dram)
       rankShift(uint32_t(std::countr_zero(banksPerRank))),
       refreshPerBank(dram.refresh == RefreshMode::PerBank),
       closedPage(dram.pagePolicy == PagePolicy::Closed),
-      drainHigh(dram.drainHigh * dram.writeQueue),
-      drainLow(dram.drainLow * dram.writeQueue),
+      drainHigh(uint32_t(std::floor(dram.drainHigh * dram.writeQueue))),
+      drainLow(uint32_t(std::ceil(dram.drainLow * dram.writeQueue))),
       queue(atLeastOne(dram.readQueue), atLeastOne(dram.writeQueue),
             atLeastOne(dram.pseudoChannels) * ranksPerPseudo * banksPerRank,
             banksPerGroup),
       banks(size_t(atLeastOne(dram.pseudoChannels)) * ranksPerPseudo *
             banksPerRank),
-      groups(banks.size() / banksPerGroup), ranks(banks.size() / banksPerRank),
+      bankCounts(banks.size()), groupActivate(banks.size() / banksPerGroup),
+      groupColumn{groupActivate, groupActivate},
+      ranks(banks.size() / banksPerRank),
       lastDirection(ranks.size() / ranksPerPseudo, 2), dueBanks(banks.size()) {
   assert(std::has_single_bit(banksPerGroup) &&
          std::has_single_bit(banksPerRank) && "counts are powers of two");
@@ -64,25 +67,42 @@ Channel::Channel(const DramConfig &dram)
 
 Cycle Channel::columnTime(uint32_t bank, bool write) const {
   return std::max(
-      std::max(banks[bank].column[write], groupOf(bank).column[write]),
+      std::max(banks[bank].column[write], groupColumn[write][groupOf(bank)]),
       rankOf(bank).column[write]);
 }
 
+Cycle Channel::rowTime(uint32_t bank) const {
+  if (queue.isOpen(bank))
+    return std::max(banks[bank].precharge, rowBusFree);
+  const Rank &rank = rankOf(bank);
+  Cycle last = std::max({banks[bank].activate, groupActivate[groupOf(bank)],
+                         rank.activate, rank.window[rank.oldest]});
+  // Distances count from an activate's last slot.
+  Cycle before = t.activateSlots - 1;
+  return std::max(last > before ? last - before : 0, rowBusFree);
+}
+
+/// Who is found is issued.
 EntryIndex Channel::readyActive(Cycle now) {
   Candidate best;
   activeBound = never;
   if (!queue.anyActive())
     return noEntry;
+  uint32_t ready = 0;
   queue.withActive().forEach([&](uint32_t bank) {
     EntryIndex index = queue.active(bank);
     const Entry &entry = queue[index];
     Cycle time = columnTime(bank, entry.access.write);
-    activeBound = std::min(activeBound, time);
-    if (time > now)
-      wakeAt(time);
-    else if (entry.sequence < best.order)
+    if (time > now) {
+      activeBound = std::min(activeBound, time);
+      return;
+    }
+    ++ready;
+    if (entry.sequence < best.order)
       best = {entry.sequence, index};
   });
+  if (ready > 1)
+    activeBound = now + 1;
   return best.entry;
 }
 
@@ -100,51 +120,54 @@ uint64_t Channel::nextGroup(uint64_t &bits, uint32_t &group,
   return part;
 }
 
-// Where a rank or a group is not ready its banks need not be looked at: waking
-// early is no harm, as a clock in which nothing can be issued changes nothing.
+// Where a rank or a group is not ready its banks need not be looked at: a bound
+// may be too low, as a clock in which nothing can be issued changes nothing.
 
 /// By group: a bank's own time does not matter once its row is open.
 Channel::Candidate Channel::readyColumn(Cycle now) {
-  const bool write = writeMode;
-  if (now < rowsOpening[write] || dueCount != 0)
+  if (now < rowsOpening[writeMode] || dueCount != 0)
     return readyColumnByBank(now);
-  return readyColumnByGroup(now, wake);
+  return readyColumnByGroup(now);
 }
 
-Channel::Candidate Channel::readyColumnByGroup(Cycle now,
-                                               Cycle &wakeTime) const {
+Channel::Candidate Channel::readyColumnByGroup(Cycle now) {
   const bool write = writeMode;
-  const uint64_t *orders = queue.groupOrder(write).data();
-  const Group *group = groups.data();
+  const uint64_t *orders = queue.groupOrders(write);
+  const Cycle *times = groupColumn[write].data();
   uint64_t order = RequestQueue::never;
-  size_t oldest = 0;
-  Cycle earliest = wakeTime;
+  uint32_t oldest = 0, first = 0;
+  bool anyReady = false;
+  Cycle later = never;
   for (const Rank &rank : ranks) {
-    Cycle rankTime = rank.column[write];
-    if (rankTime > now) {
-      // Waking early is no harm.
-      earliest = std::min(earliest, rankTime);
-      group += groupsPerRank;
-      orders += groupsPerRank;
-      continue;
-    }
-    for (uint32_t i = 0; i != groupsPerRank; ++i, ++group, ++orders) {
-      uint64_t mine = *orders;
-      Cycle time = group->column[write];
-      if (mine == RequestQueue::never)
+    const uint32_t end = first + groupsPerRank;
+    const Cycle rankTime = rank.column[write];
+    uint64_t mine = RequestQueue::never;
+    // Few steps: not worth vectors.
+#pragma clang loop vectorize(disable) unroll(disable)
+    for (; first != end; ++first) {
+      const uint64_t its = orders[first];
+      if (its == RequestQueue::never)
         continue;
+      const Cycle time = std::max(times[first], rankTime);
       if (time > now) {
-        earliest = std::min(earliest, time);
-      } else if (mine < order) {
-        order = mine;
-        oldest = size_t(group - groups.data());
+        later = std::min(later, time);
+      } else if (its < mine) {
+        mine = its;
+        if (its < order)
+          oldest = first;
       }
     }
+    if (mine == RequestQueue::never)
+      continue;
+    // The others of the oldest one's rank wait for it.
+    later = std::min(later, now + (anyReady ? 1 : t.columnRank));
+    anyReady = true;
+    order = std::min(order, mine);
   }
-  wakeTime = earliest;
-  if (order == RequestQueue::never)
+  columnBound = later;
+  if (!anyReady)
     return {};
-  auto bank = uint32_t(oldest) * banksPerGroup;
+  uint32_t bank = oldest * banksPerGroup;
   while (queue.hitOrder(bank, write) != order)
     ++bank;
   return {order, queue.hit(bank, write)};
@@ -154,22 +177,22 @@ Channel::Candidate Channel::readyColumnByBank(Cycle now) {
   const bool write = writeMode;
   uint64_t order = RequestQueue::never;
   uint32_t oldest = 0;
-  Cycle earliest = wake;
+  Cycle later = never;
   for (uint32_t first = 0; first < banks.size(); first += banksPerWord) {
     uint64_t bits = queue.withHit(write).bits(first, banksPerWord);
     if (bits == 0)
       continue;
     Cycle rankTime = rankOf(first).column[write];
     if (rankTime > now) {
-      earliest = std::min(earliest, rankTime);
+      later = std::min(later, rankTime);
       continue;
     }
     while (bits) {
       uint32_t group = 0;
       uint64_t part = nextGroup(bits, group, first);
-      Cycle groupTime = groups[group].column[write];
+      Cycle groupTime = groupColumn[write][group];
       if (groupTime > now) {
-        earliest = std::min(earliest, groupTime);
+        later = std::min(later, groupTime);
         continue;
       }
       for (; part; part &= part - 1) {
@@ -177,34 +200,34 @@ Channel::Candidate Channel::readyColumnByBank(Cycle now) {
         if (dueBanks[bank])
           continue;
         Cycle time = banks[bank].column[write];
+        later = std::min(later, std::max(time, now + 1));
         uint64_t mine = queue.hitOrder(bank, write);
-        bool ready = time <= now;
-        earliest = std::min(earliest, ready ? never : time);
-        bool older = ready && mine < order;
+        bool older = time <= now && mine < order;
         order = older ? mine : order;
         oldest = older ? bank : oldest;
       }
     }
   }
-  wake = earliest;
+  columnBound = later;
   if (order == RequestQueue::never)
     return {};
   return {order, queue.hit(oldest, write)};
 }
 
+/// Who is found is issued, unless `best` is older.
 Channel::Candidate Channel::readyRow(Cycle now, Candidate best) {
   rowBound = never;
   if (queue.withOther(writeMode).empty())
     return best;
-  bool ready = false; // Though perhaps not the oldest, or not allowed.
-  best = oldestRow(now, best, ready);
-  wakeAt(rowBound);
-  if (ready)
-    rowBound = now;
-  return best;
+  uint32_t ready = 0; // Though perhaps younger than others.
+  Candidate row = oldestRow(now, best, ready);
+  if (ready > (row.entry != best.entry ? 1 : 0))
+    rowBound = now + 1;
+  return row;
 }
 
-Channel::Candidate Channel::oldestRow(Cycle now, Candidate best, bool &ready) {
+Channel::Candidate Channel::oldestRow(Cycle now, Candidate best,
+                                      uint32_t &ready) {
   const bool write = writeMode;
   auto later = [&](Cycle time) { rowBound = std::min(rowBound, time); };
   auto consider = [&](uint32_t bank) {
@@ -231,12 +254,11 @@ Channel::Candidate Channel::oldestRow(Cycle now, Candidate best, bool &ready) {
         later(time);
         continue;
       }
-      ready = true;
-      uint64_t order = queue.otherOrder(bank, write);
-      if (order >= best.order || dueBanks[bank])
+      // A protected row's next hit lowers the bound.
+      if (dueBanks[bank] || (t.protectsHits && protectsRow(bank)))
         continue;
-      if (!t.protectsHits || !protectsRow(bank))
-        best = {order, queue.other(bank, write)};
+      ++ready;
+      consider(bank);
     }
     uint64_t closed = others & ~open;
     if (closed == 0)
@@ -252,7 +274,7 @@ Channel::Candidate Channel::oldestRow(Cycle now, Candidate best, bool &ready) {
     while (closed) {
       uint32_t group = 0;
       uint64_t part = nextGroup(closed, group, first);
-      Cycle time = groups[group].activate;
+      Cycle time = groupActivate[group];
       if (time > now + before) {
         later(time - before);
         continue;
@@ -264,7 +286,7 @@ Channel::Candidate Channel::oldestRow(Cycle now, Candidate best, bool &ready) {
         if (banks[bank].activate > now + before) {
           later(banks[bank].activate - before);
         } else {
-          ready = true;
+          ++ready;
           consider(bank);
         }
       }
@@ -285,27 +307,22 @@ bool Channel::protectsRow(uint32_t bank) const {
              queue[queue.other(bank, write)].arrival;
 }
 
-void Channel::chooseMode() {
-  uint32_t reads = queue.size(false), writes = queue.size(true);
-  if (!writeMode)
-    writeMode = writes > drainHigh || reads == 0;
-  else
-    writeMode = !(reads != 0 && (writes < drainLow || writes == 0));
-}
-
 //===----------------------------------------------------------------------===//
 // The command buses
 //===----------------------------------------------------------------------===//
 
 bool Channel::issueOnSharedBus(Cycle now, std::vector<Completion> &done) {
-  EntryIndex entry = readyActive(now);
+  EntryIndex entry = now < activeBound ? noEntry : readyActive(now);
   if (entry == noEntry) {
     if (issueRefresh(now))
       return true;
     if (!refreshQueue.empty())
       return false;
     chooseMode();
-    entry = readyRow(now, readyColumn(now)).entry;
+    Candidate column = now < columnBound ? Candidate() : readyColumn(now);
+    entry = now < rowBound ? column.entry : readyRow(now, column).entry;
+    if (entry != column.entry)
+      columnBound = std::min(columnBound, now + 1);
   }
   if (entry == noEntry)
     return false;
@@ -314,10 +331,11 @@ bool Channel::issueOnSharedBus(Cycle now, std::vector<Completion> &done) {
 }
 
 bool Channel::issueColumn(Cycle now, std::vector<Completion> &done) {
-  EntryIndex entry = readyActive(now);
+  EntryIndex entry = now < activeBound ? noEntry : readyActive(now);
   if (entry == noEntry && refreshQueue.empty()) {
     chooseMode();
-    entry = readyColumn(now).entry;
+    if (now >= columnBound)
+      entry = readyColumn(now).entry;
   }
   if (entry == noEntry)
     return false;
@@ -326,14 +344,8 @@ bool Channel::issueColumn(Cycle now, std::vector<Completion> &done) {
 }
 
 bool Channel::issueRow(Cycle now, std::vector<Completion> &done) {
-  if (!refreshQueue.empty() || dueCount != 0) {
-    if (issueRefresh(now))
-      return true;
-    if (!refreshQueue.empty())
-      return false;
-  }
   chooseMode();
-  EntryIndex entry = readyRow(now, {}).entry;
+  EntryIndex entry = now < rowBound ? noEntry : readyRow(now, {}).entry;
   if (entry == noEntry)
     return false;
   issueFor(entry, now, done);
@@ -352,7 +364,7 @@ void Channel::issueFor(EntryIndex index, Cycle now,
                        std::vector<Completion> &done) {
   Entry &entry = queue[index];
   uint32_t bank = entry.access.bank;
-  bool opensRow = !banks[bank].open;
+  bool opensRow = !queue.isOpen(bank);
   bool isColumn = !opensRow && (queue.active(bank) == index ||
                                 queue.hit(bank, entry.access.write) == index);
   if (isColumn)
@@ -367,68 +379,54 @@ void Channel::issueFor(EntryIndex index, Cycle now,
   const bool write = entry.access.write;
   queue.activate(index);
   activate(bank, row, now);
+  activeBound = std::min(activeBound, columnTime(bank, write));
   Cycle &opening = rowsOpening[!write];
   opening = std::max(opening, banks[bank].column[!write]);
 }
 
 void Channel::step(Cycle now, std::vector<Completion> &done) {
-  wake = never;
-  rowBound = activeBound = 0;
-  if (nextRefresh <= now)
-    startRefreshes(now);
-  bool issued;
+  if (nextRefresh <= now || !refreshQueue.empty() || dueCount != 0)
+    return stepRefreshing(now, done);
   if (t.rowBus) {
-    issued = issueColumn(now, done);
-    issued |= issueRow(now, done);
+    issueColumn(now, done);
+    issueRow(now, done);
   } else {
-    issued = issueOnSharedBus(now, done);
+    issueOnSharedBus(now, done);
   }
-  next = issued ? now + 1 : std::min(wake, nextRefresh);
-  noteOnlyColumns(now);
+  // Offers of the next clock may come before the mode is chosen.
+  next = nextMode() != writeMode ? now
+                                 : std::min(std::min(nextRefresh, activeBound),
+                                            std::min(columnBound, rowBound));
+  next = std::max(next, now + 1);
   assert((next != never || queue.empty()) && "requests wait for nothing");
 }
 
-/// After a step: columns do not make the times earlier that hold rows and their
-/// first columns back.
-void Channel::noteOnlyColumns(Cycle now) {
-  Cycle bound = std::min(nextRefresh, std::min(rowBound, activeBound));
-  bool simple = ranksPerPseudo == 1 && !closedPage && dueCount == 0 &&
-                refreshQueue.empty() && now >= rowsOpening[writeMode];
-  onlyColumns = simple ? bound : 0;
-}
-
-/// As step() does it when nothing but columns can go; false if it turns out
-/// that something else can.
-bool Channel::stepColumn(Cycle now, std::vector<Completion> &done) {
-  bool mode = writeMode;
-  chooseMode();
-  if (writeMode != mode) {
-    onlyColumns = 0;
-    return false;
+/// As step(), where a refresh waits or begins to.
+void Channel::stepRefreshing(Cycle now, std::vector<Completion> &done) {
+  wake = never;
+  if (nextRefresh <= now)
+    startRefreshes(now);
+  forgetBounds();
+  bool issued;
+  if (t.rowBus) {
+    issued = issueColumn(now, done);
+    issued |=
+        issueRefresh(now) || (refreshQueue.empty() && issueRow(now, done));
+  } else {
+    issued = issueOnSharedBus(now, done);
   }
-  Cycle earliest = onlyColumns;
-  EntryIndex entry = readyColumnByGroup(now, earliest).entry;
-  next = earliest;
-  if (entry == noEntry)
-    return true;
-  issueHit(entry, now, done);
-  next = now + 1;
-  if (!t.rowBus)
-    return true;
-  // The row bus may serve the other direction in this very clock.
-  chooseMode();
-  if (writeMode != mode) {
-    onlyColumns = 0;
-    issueRow(now, done);
-  }
-  return true;
+  next = std::min({wake, nextRefresh, activeBound});
+  if (refreshQueue.empty())
+    next = std::min({next, columnBound, rowBound});
+  if (issued)
+    next = now;
+  next = std::max(next, now + 1);
+  forgetBounds();
 }
 
 void Channel::advance(Cycle now, std::vector<Completion> &done) {
   while (next < now) {
     skipRefreshes(now);
-    if (next < now)
-      runColumns(now - 1, done, [](Cycle) {});
     if (next < now)
       step(next, done);
   }
@@ -443,10 +441,19 @@ uint32_t Channel::offer(const Access &access, Cycle now,
     if (part.atoms == 0)
       return 0u;
     countOccupancy(now);
-    bool newRow = queue.push(part, now);
-    if (newRow && access.write == writeMode)
-      onlyColumns = 0;
-    next = std::min(next, now);
+    RequestQueue::Place place = queue.push(part, now);
+    Cycle then = never;
+    if (access.write == writeMode && place == RequestQueue::Place::FirstHit) {
+      then = columnTime(access.bank, writeMode);
+      columnBound = std::min(columnBound, then);
+    }
+    if (access.write == writeMode && place == RequestQueue::Place::FirstOther) {
+      then = rowTime(access.bank);
+      rowBound = std::min(rowBound, then);
+    }
+    if (nextMode() != writeMode)
+      then = now;
+    next = std::min(next, std::max(then, now));
     return part.atoms;
   };
   if (access.write || queue.size(true) == 0)
@@ -482,33 +489,35 @@ static void raise(Cycle &earliest, Cycle time) {
 
 void Channel::column(EntryIndex index, Cycle now,
                      std::vector<Completion> &done) {
-  const Access access = queue[index].access;
-  bool write = access.write;
-  uint32_t bank = access.bank;
+  const Entry &entry = queue[index];
+  const bool write = entry.access.write;
+  const uint32_t bank = entry.access.bank, group = groupOf(bank);
+  const uint64_t token = entry.access.token;
+  count.waitClocks += now - entry.arrival;
   record(write ? CommandKind::Write : CommandKind::Read, bank, now);
-  Bank &b = banks[bank];
-  Group &group = groupOf(bank);
   Rank &rank = rankOf(bank);
-  ++b.count.accesses;
-  raise(b.precharge, now + (write ? t.writeToPrecharge : t.readToPrecharge));
-  raise(group.column[write], now + t.columnGroup);
+  ++bankCounts[bank].accesses;
+  raise(banks[bank].precharge,
+        now + (write ? t.writeToPrecharge : t.readToPrecharge));
+  raise(groupColumn[write][group], now + t.columnGroup);
   raise(rank.column[write], now + t.columnRank);
   if (write) {
-    raise(group.column[false], now + t.writeToReadGroup);
+    raise(groupColumn[false][group], now + t.writeToReadGroup);
     raise(rank.column[false], now + t.writeToReadRank);
   } else {
     raise(rank.column[true], now + t.readToWrite);
   }
   uint32_t pseudo = bank >> rankShift;
-  if (ranksPerPseudo != 1)
+  if (ranksPerPseudo != 1) {
     pseudo /= ranksPerPseudo;
-  for (uint32_t i = 0; ranksPerPseudo != 1 && i != ranksPerPseudo; ++i) {
-    Rank &other = ranks[pseudo * ranksPerPseudo + i];
-    if (&other == &rank)
-      continue;
-    raise(other.column[write], now + t.columnOtherRank);
-    raise(other.column[!write],
-          now + (write ? t.writeToReadOtherRank : t.readToWrite));
+    for (uint32_t i = 0; i != ranksPerPseudo; ++i) {
+      Rank &other = ranks[pseudo * ranksPerPseudo + i];
+      if (&other == &rank)
+        continue;
+      raise(other.column[write], now + t.columnOtherRank);
+      raise(other.column[!write],
+            now + (write ? t.writeToReadOtherRank : t.readToWrite));
+    }
   }
 
   if (lastDirection[pseudo] != write) {
@@ -517,15 +526,21 @@ void Channel::column(EntryIndex index, Cycle now,
   }
   ++(write ? count.writes : count.reads);
   count.dataClocks += t.burst;
-  count.waitClocks += now - queue[index].arrival;
   countOccupancy(now);
+  bool opened = queue.active(bank) == index;
   if (uint32_t atoms = queue.retire(index); atoms != 0 && !write)
-    done.push_back({access.token, now + t.readLatency, atoms});
+    done.push_back({token, now + t.readLatency, atoms});
+  // Those behind the one for which the row was opened come into view; and the
+  // row may no longer be kept open.
+  if (opened && queue.hitOrder(bank, writeMode) != RequestQueue::never)
+    columnBound = std::min(columnBound, columnTime(bank, writeMode));
+  if (queue.otherOrder(bank, writeMode) != RequestQueue::never)
+    rowBound = std::min(rowBound, rowTime(bank));
 
   // Closed page: the last hit precharges, by itself, as early as it may.
   if (closedPage && queue.hit(bank, false) == noEntry &&
       queue.hit(bank, true) == noEntry && queue.active(bank) == noEntry)
-    closeRow(bank, b.precharge);
+    closeRow(bank, banks[bank].precharge);
 }
 
 void Channel::activate(uint32_t bank, uint32_t row, Cycle now) {
@@ -533,12 +548,11 @@ void Channel::activate(uint32_t bank, uint32_t row, Cycle now) {
   rowBusFree = now + t.activateSlots;
   Cycle last = rowBusFree - 1;
   Bank &b = banks[bank];
-  b.open = true;
-  ++b.count.activates;
+  ++bankCounts[bank].activates;
   b.activate = last + t.activateToActivateBank;
   b.precharge = last + t.activateToPrecharge;
   b.column = {last + t.activateToRead, last + t.activateToWrite};
-  raise(groupOf(bank).activate, last + t.activateToActivateGroup);
+  raise(groupActivate[groupOf(bank)], last + t.activateToActivateGroup);
   Rank &rank = rankOf(bank);
   raise(rank.activate, last + t.activateToActivateRank);
   rank.window[rank.oldest] = last + t.fourActivates;
@@ -549,8 +563,8 @@ void Channel::activate(uint32_t bank, uint32_t row, Cycle now) {
 
 void Channel::closeRow(uint32_t bank, Cycle precharged) {
   raise(banks[bank].activate, precharged + t.precharge);
-  banks[bank].open = false;
   queue.rowClosed(bank);
+  rowBound = std::min(rowBound, rowTime(bank));
   ++count.precharges;
 }
 
@@ -562,14 +576,14 @@ void Channel::precharge(uint32_t bank, Cycle now) {
 
 bool Channel::consistent() const {
   size_t bankCount = queue.bankCount();
-  if (banks.size() != bankCount || groups.size() != bankCount / banksPerGroup ||
+  if (banks.size() != bankCount || bankCounts.size() != bankCount ||
+      groupActivate.size() != bankCount / banksPerGroup ||
+      groupColumn[false].size() != groupActivate.size() ||
+      groupColumn[true].size() != groupActivate.size() ||
       ranks.size() != bankCount / banksPerRank ||
       lastDirection.size() != ranks.size() / ranksPerPseudo ||
       dueBanks.size() != bankCount)
     return false;
-  for (uint32_t bank = 0; bank != bankCount; ++bank)
-    if (banks[bank].open != queue.isOpen(bank))
-      return false;
   for (const Rank &rank : ranks)
     if (rank.oldest >= rank.window.size() ||
         rank.refreshPointer >= banksPerRank)

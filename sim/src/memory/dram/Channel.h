@@ -107,21 +107,15 @@ public:
   void step(Cycle now, std::vector<Completion> &done);
   /// The next clock in which step() can do something.
   Cycle nextStep() const { return next; }
-  /// Takes steps up to and including `last` as long as it is known that only
-  /// column commands of open rows can go: a short loop. `refill(clock)` may
-  /// offer in each clock before its step. The first clock not gone through, or
-  /// 0.
-  template <typename Refill>
-  Cycle runColumns(Cycle last, std::vector<Completion> &done, Refill refill) {
-    Cycle open = 0;
-    while (next <= last && next < onlyColumns) {
-      Cycle now = next;
-      refill(now);
-      if (now >= onlyColumns || !stepColumn(now, done))
-        break;
-      open = now + 1;
-    }
-    return open;
+  /// The next step looks at everything, whatever is known of it: for tests of
+  /// what is known.
+  void forgetBounds() { columnBound = rowBound = activeBound = 0; }
+  /// Clocks in which as many commands can be issued at least as it takes to
+  /// make that many places free, at least one. A place comes free with an
+  /// activate or a column command, of which one bus takes one a clock; two take
+  /// a column command a clock and an activate every other.
+  Cycle clocksToFree(uint64_t places) const {
+    return t.rowBus ? 2 * (places - 1) / 3 + 1 : places;
   }
   /// Nothing waits: until the next offer only refreshes happen, which advance()
   /// makes up for.
@@ -129,7 +123,7 @@ public:
 
   const ChannelCounters &counters() const { return count; }
   const BankCounters &bankCounters(uint32_t bank) const {
-    return banks[bank].count;
+    return bankCounts[bank];
   }
   size_t bankCount() const { return banks.size(); }
   const RequestQueue &requests() const { return queue; }
@@ -138,11 +132,12 @@ public:
   void logTo(std::vector<Command> *commands) { log = commands; }
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, queue, banks, groups, ranks, lastDirection, refreshQueue,
-           dueBanks, dueCount, rowsOpening, nextRefresh, next, rowBusFree,
-           columnBusFree, countedTo, writeMode, count);
+    fields(ar, queue, banks, bankCounts, groupActivate, groupColumn, ranks,
+           lastDirection, refreshQueue, dueBanks, dueCount, rowsOpening,
+           nextRefresh, next, rowBusFree, columnBusFree, countedTo, writeMode,
+           count);
     if constexpr (A::loading) {
-      onlyColumns = 0;
+      forgetBounds();
       if (!consistent())
         ar.fail();
     }
@@ -151,20 +146,11 @@ public:
 private:
   /// Earliest clocks of commands, by level of the hierarchy; a command must
   /// satisfy all three. Activates are counted by their last slot.
-  struct alignas(64) Bank {
-    bool open = false;
+  struct alignas(32) Bank {
     Cycle activate = 0, precharge = 0;
     std::array<Cycle, 2> column{}; ///< Read, write.
-    BankCounters count;
     template <typename A> void serialize(A &ar) {
-      fields(ar, open, activate, precharge, column, count);
-    }
-  };
-  struct Group {
-    Cycle activate = 0;
-    std::array<Cycle, 2> column{};
-    template <typename A> void serialize(A &ar) {
-      fields(ar, activate, column);
+      fields(ar, activate, precharge, column);
     }
   };
   struct alignas(64) Rank {
@@ -182,13 +168,12 @@ private:
 
   Rank &rankOf(uint32_t bank) { return ranks[bank >> rankShift]; }
   const Rank &rankOf(uint32_t bank) const { return ranks[bank >> rankShift]; }
-  Group &groupOf(uint32_t bank) { return groups[bank >> groupShift]; }
-  const Group &groupOf(uint32_t bank) const {
-    return groups[bank >> groupShift];
-  }
+  uint32_t groupOf(uint32_t bank) const { return bank >> groupShift; }
 
   // When a command may start (its first slot).
   Cycle columnTime(uint32_t bank, bool write) const;
+  /// Of a bank whose row is open, the precharge; else the activate.
+  Cycle rowTime(uint32_t bank) const;
 
   /// The oldest entry found so far that can start now.
   struct Candidate {
@@ -199,15 +184,25 @@ private:
   EntryIndex readyActive(Cycle now);
   Candidate readyColumn(Cycle now);
   Candidate readyColumnByBank(Cycle now);
-  Candidate readyColumnByGroup(Cycle now, Cycle &earliest) const;
+  Candidate readyColumnByGroup(Cycle now);
   Candidate readyRow(Cycle now, Candidate best);
-  Candidate oldestRow(Cycle now, Candidate best, bool &ready);
+  Candidate oldestRow(Cycle now, Candidate best, uint32_t &ready);
   bool protectsRow(uint32_t bank) const;
-  void chooseMode();
+  /// Whether writes are to be served next.
+  bool nextMode() const {
+    uint32_t reads = queue.size(false), writes = queue.size(true);
+    if (!writeMode)
+      return writes > drainHigh || reads == 0;
+    return !(reads != 0 && (writes < drainLow || writes == 0));
+  }
+  void chooseMode() {
+    if (nextMode() == writeMode)
+      return;
+    writeMode = !writeMode;
+    columnBound = rowBound = 0;
+  }
 
-  bool stepColumn(Cycle now, std::vector<Completion> &done);
-  void noteOnlyColumns(Cycle now);
-
+  void stepRefreshing(Cycle now, std::vector<Completion> &done);
   bool issueOnSharedBus(Cycle now, std::vector<Completion> &done);
   bool issueColumn(Cycle now, std::vector<Completion> &done);
   bool issueRow(Cycle now, std::vector<Completion> &done);
@@ -244,11 +239,14 @@ private:
   const uint32_t banksPerWord; ///< Looked at together; all of one rank.
   const uint32_t groupShift, rankShift; ///< From a bank's number.
   const bool refreshPerBank, closedPage;
-  const double drainHigh, drainLow; ///< Entries of the write queue.
+  /// Of the write queue's entries: more than the first, fewer than the second.
+  const uint32_t drainHigh, drainLow;
 
   RequestQueue queue;
   std::vector<Bank> banks;
-  std::vector<Group> groups;
+  std::vector<BankCounters> bankCounts;
+  std::vector<Cycle> groupActivate;
+  std::array<std::vector<Cycle>, 2> groupColumn; ///< Reads, writes.
   std::vector<Rank> ranks;
   std::vector<uint8_t> lastDirection; ///< By pseudo-channel; 2: none yet.
   std::vector<uint32_t> refreshQueue; ///< Ranks that wait for their refresh.
@@ -262,13 +260,12 @@ private:
   Cycle countedTo = 0; ///< Clock up to which occupancy is counted.
   bool writeMode = false;
   ChannelCounters count;
-  Cycle wake = never; ///< Within a step.
-  /// Within a step: when a row's command, or the column for which a row was
-  /// opened, could go at the earliest; 0 if that was not looked at.
-  Cycle rowBound = 0, activeBound = 0;
-  /// Before this clock only columns of open rows can go; what would change that
-  /// sets it to 0. No state: with 0 everything is looked at.
-  Cycle onlyColumns = 0;
+  Cycle wake = never; ///< Within a step: of refreshes.
+  /// Before these clocks no column of an open row, no row's command (both of
+  /// the queue that is served) and no column for which a row was opened can go.
+  /// Every command only makes others later, but for what it says below, which
+  /// lowers the bounds. They are no state: with 0 everything is looked at.
+  Cycle columnBound = 0, rowBound = 0, activeBound = 0;
   std::vector<Command> *log = nullptr;
 };
 

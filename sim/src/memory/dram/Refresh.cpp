@@ -48,7 +48,7 @@ bool Channel::issueRefreshAll(Cycle now) {
   for (uint32_t bank = first; bank != first + banksPerRank; ++bank) {
     if (queue.active(bank) != noEntry)
       return false;
-    open |= banks[bank].open;
+    open |= queue.isOpen(bank);
     refreshed = std::max(refreshed, banks[bank].activate);
     // Of a closed bank in the past, but for one that still is to precharge by
     // itself.
@@ -63,7 +63,7 @@ bool Channel::issueRefreshAll(Cycle now) {
   if (open) {
     record(CommandKind::PrechargeAll, first, now);
     for (uint32_t bank = first; bank != first + banksPerRank; ++bank)
-      if (banks[bank].open)
+      if (queue.isOpen(bank))
         closeRow(bank, now);
     return true;
   }
@@ -84,12 +84,13 @@ bool Channel::issueRefreshBank(Cycle now) {
     Bank &b = banks[bank];
     Rank &rank = rankOf(bank);
     Cycle time = std::max(
-        rowBusFree, b.open ? b.precharge : std::max(b.activate, rank.activate));
+        rowBusFree,
+        queue.isOpen(bank) ? b.precharge : std::max(b.activate, rank.activate));
     if (time > now) {
       wakeAt(time);
       continue;
     }
-    if (b.open) {
+    if (queue.isOpen(bank)) {
       precharge(bank, now);
       return true;
     }

@@ -20,7 +20,7 @@ RequestQueue::RequestQueue(uint32_t readEntries, uint32_t writeEntries,
       hitBanks{BankSet(bankCount), BankSet(bankCount)},
       otherBanks{BankSet(bankCount), BankSet(bankCount)},
       banksPerGroup(banksPerGroup) {
-  for (std::vector<uint64_t> &order : groupOrders)
+  for (std::vector<uint64_t> &order : groupLeast)
     order.assign(bankCount / banksPerGroup, never);
   for (auto *orders : {&hitOrders, &otherOrders})
     for (std::vector<uint64_t> &order : *orders)
@@ -51,12 +51,13 @@ void RequestQueue::noteHit(uint32_t bank, bool write) {
   if (order == never || before == never)
     hitBanks[write].put(bank, order != never);
   uint32_t group = bank / banksPerGroup;
-  uint64_t &least = groupOrders[write][group];
+  uint64_t &least = groupLeast[write][group];
   if (order < least) {
     least = order;
   } else if (before == least) {
     least = never;
     const uint64_t *orders = hitOrders[write].data() + group * banksPerGroup;
+#pragma clang loop vectorize(disable)
     for (uint32_t i = 0; i != banksPerGroup; ++i)
       least = std::min(least, orders[i]);
   }
@@ -72,7 +73,7 @@ void RequestQueue::noteOther(uint32_t bank, bool write) {
   otherBanks[write].put(bank, order != never);
 }
 
-bool RequestQueue::push(const Access &access, Cycle arrival) {
+RequestQueue::Place RequestQueue::push(const Access &access, Cycle arrival) {
   assert(access.atoms != 0 && access.atoms <= room(access.write) && "no room");
   EntryIndex index = allocate();
   counts[access.write] += access.atoms;
@@ -84,12 +85,16 @@ bool RequestQueue::push(const Access &access, Cycle arrival) {
   nextSequence += access.atoms;
   (list.tail == noEntry ? list.head : pool[list.tail].next) = index;
   list.tail = index;
-  EntryIndex &first = hits(bank, entry) ? list.hit : list.other;
+  bool isHit = hits(bank, entry);
+  EntryIndex &first = isHit ? list.hit : list.other;
   if (first != noEntry)
-    return false; // behind another one
+    return Place::Behind;
   first = index;
-  note(access.bank, access.write);
-  return list.other == index;
+  if (isHit)
+    noteHit(access.bank, access.write);
+  else
+    noteOther(access.bank, access.write);
+  return isHit ? Place::FirstHit : Place::FirstOther;
 }
 
 bool RequestQueue::holdsWrite(const Access &access) const {
@@ -133,15 +138,19 @@ void RequestQueue::unlink(EntryIndex index) {
   bool write = entry.access.write;
   Bank &bank = banks[number];
   List &list = bank.lists[write];
-  if (list.hit == index)
+  bool wasHit = list.hit == index, wasOther = list.other == index;
+  if (wasHit)
     list.hit = find(bank, entry.next, true);
-  if (list.other == index)
+  if (wasOther)
     list.other = find(bank, entry.next, false);
   (entry.previous == noEntry ? list.head : pool[entry.previous].next) =
       entry.next;
   (entry.next == noEntry ? list.tail : pool[entry.next].previous) =
       entry.previous;
-  note(number, write);
+  if (wasHit)
+    noteHit(number, write);
+  if (wasOther)
+    noteOther(number, write);
 }
 
 void RequestQueue::dropFirst(EntryIndex index) {
@@ -149,10 +158,9 @@ void RequestQueue::dropFirst(EntryIndex index) {
   --counts[entry.access.write];
   if (--entry.access.atoms == 0)
     return unlink(index);
+  // The next atom keeps the order of the first: no other entry is between them.
   ++entry.access.column;
-  ++entry.sequence;
   entry.counted = false;
-  note(entry.access.bank, entry.access.write);
 }
 
 void RequestQueue::activate(EntryIndex index) {
@@ -172,7 +180,7 @@ void RequestQueue::activate(EntryIndex index) {
   banks[bank].active = first;
   activeBanks.put(bank, true);
   ++activeCount;
-  note(bank, pool[first].access.write);
+  noteHit(bank, pool[first].access.write);
 }
 
 uint32_t RequestQueue::retire(EntryIndex index) {
@@ -181,7 +189,7 @@ uint32_t RequestQueue::retire(EntryIndex index) {
     banks[bank].active = noEntry;
     activeBanks.put(bank, false);
     --activeCount;
-    note(bank, pool[index].access.write);
+    noteHit(bank, pool[index].access.write);
   } else {
     dropFirst(index);
     if (pool[index].access.atoms != 0)

@@ -46,7 +46,7 @@ struct Entry {
   uint32_t atoms = 1;   ///< That it came with, and that its completion is of.
   bool counted = false; ///< The first atom, as row hit, miss or conflict.
   Cycle arrival = 0;
-  uint64_t sequence = 0; ///< Order of arrival of its first atom.
+  uint64_t sequence = 0; ///< Order of arrival of its first atom, also later on.
   EntryIndex previous = noEntry, next = noEntry;
 
   template <typename A> void serialize(A &ar) {
@@ -71,9 +71,11 @@ public:
   Entry &operator[](EntryIndex index) { return pool[index]; }
   const Entry &operator[](EntryIndex index) const { return pool[index]; }
 
-  /// The queue must have room. True if it is now the oldest of its bank and
-  /// direction that wants another row than the open one.
-  bool push(const Access &access, Cycle arrival);
+  /// Whether a new entry is the oldest of its bank and direction that hits the
+  /// open row, or that wants another one.
+  enum class Place : uint8_t { Behind, FirstHit, FirstOther };
+  /// The queue must have room.
+  Place push(const Access &access, Cycle arrival);
   /// Whether a write of the same atom (the access's first) waits.
   bool holdsWrite(const Access &access) const;
 
@@ -106,14 +108,14 @@ public:
     return hitOrders[write][bank];
   }
   /// The least hitOrder() of each group's banks.
-  const std::vector<uint64_t> &groupOrder(bool write) const {
-    return groupOrders[write];
+  const uint64_t *groupOrders(bool write) const {
+    return groupLeast[write].data();
   }
   uint64_t otherOrder(uint32_t bank, bool write) const {
     return otherOrders[write][bank];
   }
 
-  bool isOpen(uint32_t bank) const { return banks[bank].open; }
+  bool isOpen(uint32_t bank) const { return openBanks.contains(bank); }
   size_t bankCount() const { return banks.size(); }
 
   /// Banks with an active entry; with a hit that hitOrder() tells of; with
@@ -180,7 +182,7 @@ private:
   BankSet activeBanks, openBanks;
   std::array<BankSet, 2> hitBanks, otherBanks;
   /// By direction and bank or group; made from the lists, like the sets.
-  std::array<std::vector<uint64_t>, 2> hitOrders, otherOrders, groupOrders;
+  std::array<std::vector<uint64_t>, 2> hitOrders, otherOrders, groupLeast;
   const uint32_t banksPerGroup;
 };
 
