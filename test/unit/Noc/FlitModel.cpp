@@ -114,114 +114,131 @@ FlitModel::ways(const Buffer &buffer, const Message &message) {
   return result;
 }
 
+void FlitModel::send(const Packet &packet) {
+  auto m = std::make_shared<Message>();
+  m->packet = packet;
+  m->flits = std::max(1u, (packet.bytes + arch.noc.linkBytes - 1) /
+                              arch.noc.linkBytes);
+  uint32_t half = vcs / 2, to = packet.destination;
+  m->channel = packet.traffic == TrafficClass::Request
+                   ? to % half
+                   : half + to % (vcs - half);
+  const Rectangle &r = packet.cores;
+  for (uint32_t y = r.y; y < uint32_t(r.y) + r.height; ++y)
+    for (uint32_t x = r.x; x < uint32_t(r.x) + r.width; ++x)
+      m->cores.push_back(y * arch.cores.meshX + x);
+  Buffer *b = sources[packet.source][m->channel];
+  b->messages.push_back(m);
+  b->present.push_back(m->flits);
+}
+
+std::vector<std::pair<Packet, uint32_t>> FlitModel::arrive() {
+  std::vector<std::pair<Packet, uint32_t>> came;
+  for (Output &o : outputs)
+    for (uint32_t c = 0; c != vcs; ++c)
+      while (!o.returning[c].empty() && o.returning[c].front() <= now) {
+        o.returning[c].pop_front();
+        ++o.credits[c];
+      }
+  for (Output &o : outputs)
+    for (; !o.wire.empty() && o.wire.front().due == now; o.wire.pop_front()) {
+      const Flit &flit = o.wire.front();
+      uint32_t channel = flit.message->channel;
+      if (o.endpoint == none) {
+        Buffer *b = o.next[channel];
+        if (flit.number == 0) {
+          b->messages.push_back(flit.message);
+          b->present.push_back(0);
+          EXPECT_LE(b->messages.size(), slots) << "a buffer overflows";
+        }
+        ++b->present.back();
+        continue;
+      }
+      if (flit.number + 1 != flit.message->flits)
+        continue;
+      const Packet &p = flit.message->packet;
+      came.push_back({p, o.endpoint});
+      if (p.traffic == TrafficClass::Request && !takesAll(o.endpoint)) {
+        Cycle &free = memoryFree[o.endpoint];
+        free = std::max(free, now) + serviceCycles;
+        o.returning[channel].push_back(free + hop);
+      }
+    }
+  return came;
+}
+
+void FlitModel::move() {
+  for (Buffer &b : buffers)
+    if (!b.messages.empty() && !b.frontKnown) {
+      b.frontKnown = true;
+      b.asks = ways(b, *b.messages.front());
+    }
+  for (Output &o : outputs) {
+    if (o.sending)
+      continue;
+    auto &inputs = ofRouter[o.router];
+    for (uint32_t i = 0; i != inputs.size(); ++i) {
+      Buffer *b = inputs[(o.turn + i) % inputs.size()];
+      auto ask = b->asks.find(&o);
+      if (ask == b->asks.end())
+        continue;
+      const Message &m = *b->messages.front();
+      bool counts =
+          o.endpoint == none ||
+          (m.packet.traffic == TrafficClass::Request && !takesAll(o.endpoint));
+      uint32_t needed = o.ringLink && !b->feeder ? 2 : 1;
+      if (counts && o.credits[m.channel] < needed)
+        continue;
+      if (counts)
+        --o.credits[m.channel];
+      o.copy = std::make_shared<Message>(m);
+      if (!m.cores.empty())
+        o.copy->cores = ask->second;
+      o.sending = b;
+      o.sent = 0;
+      o.turn = (b->number + 1) % uint32_t(inputs.size());
+      b->asks.erase(ask);
+      b->going[&o] = 0;
+      break;
+    }
+  }
+  for (Output &o : outputs) {
+    if (!o.sending)
+      continue;
+    Buffer *b = o.sending;
+    EXPECT_GT(b->present.front(), o.sent) << "a flit that has not come";
+    o.wire.push_back({o.copy, o.sent, now + hop});
+    if (++o.sent != o.copy->flits)
+      continue;
+    o.sending = nullptr;
+    b->going.erase(&o);
+    if (!b->asks.empty() || !b->going.empty())
+      continue;
+    if (b->feeder)
+      b->feeder->returning[b->channel].push_back(now + hop);
+    b->messages.pop_front();
+    b->present.pop_front();
+    b->frontKnown = false;
+  }
+  ++now;
+}
+
 Deliveries FlitModel::run(std::vector<Traffic> traffic) {
   std::deque<Traffic> coming(traffic.begin(), traffic.end());
+  Deliveries deliveries;
   size_t expected = 0, came = 0;
   for (const Traffic &t : traffic) {
     const Rectangle &r = t.packet.cores;
     expected += r.empty() ? 1 : size_t(r.width) * r.height;
   }
-  for (now = 0; came != expected && now != 1'000'000; ++now) {
-    for (Output &o : outputs)
-      for (uint32_t c = 0; c != vcs; ++c)
-        while (!o.returning[c].empty() && o.returning[c].front() <= now) {
-          o.returning[c].pop_front();
-          ++o.credits[c];
-        }
-    for (; !coming.empty() && coming.front().cycle <= now; coming.pop_front()) {
-      auto m = std::make_shared<Message>();
-      m->packet = coming.front().packet;
-      m->flits = std::max(1u, (m->packet.bytes + arch.noc.linkBytes - 1) /
-                                  arch.noc.linkBytes);
-      uint32_t half = vcs / 2, to = m->packet.destination;
-      m->channel = m->packet.traffic == TrafficClass::Request
-                       ? to % half
-                       : half + to % (vcs - half);
-      const Rectangle &r = m->packet.cores;
-      for (uint32_t y = r.y; y < uint32_t(r.y) + r.height; ++y)
-        for (uint32_t x = r.x; x < uint32_t(r.x) + r.width; ++x)
-          m->cores.push_back(y * arch.cores.meshX + x);
-      Buffer *b = sources[m->packet.source][m->channel];
-      b->messages.push_back(m);
-      b->present.push_back(m->flits);
+  while (came != expected && now != 1'000'000) {
+    for (const auto &[packet, endpoint] : arrive()) {
+      ++came;
+      deliveries[{packet.payload, endpoint}] = now;
     }
-    for (Output &o : outputs)
-      for (; !o.wire.empty() && o.wire.front().due == now; o.wire.pop_front()) {
-        const Flit &flit = o.wire.front();
-        uint32_t channel = flit.message->channel;
-        if (o.endpoint == none) {
-          Buffer *b = o.next[channel];
-          if (flit.number == 0) {
-            b->messages.push_back(flit.message);
-            b->present.push_back(0);
-            EXPECT_LE(b->messages.size(), slots) << "a buffer overflows";
-          }
-          ++b->present.back();
-          continue;
-        }
-        if (flit.number + 1 != flit.message->flits)
-          continue;
-        ++came;
-        const Packet &p = flit.message->packet;
-        deliveries[{p.payload, o.endpoint}] = now;
-        if (p.traffic == TrafficClass::Request && !takesAll(o.endpoint)) {
-          Cycle &free = memoryFree[o.endpoint];
-          free = std::max(free, now) + serviceCycles;
-          o.returning[channel].push_back(free + hop);
-        }
-      }
-    for (Buffer &b : buffers)
-      if (!b.messages.empty() && !b.frontKnown) {
-        b.frontKnown = true;
-        b.asks = ways(b, *b.messages.front());
-      }
-    for (Output &o : outputs) {
-      if (o.sending)
-        continue;
-      auto &inputs = ofRouter[o.router];
-      for (uint32_t i = 0; i != inputs.size(); ++i) {
-        Buffer *b = inputs[(o.turn + i) % inputs.size()];
-        auto ask = b->asks.find(&o);
-        if (ask == b->asks.end())
-          continue;
-        const Message &m = *b->messages.front();
-        bool counts =
-            o.endpoint == none || (m.packet.traffic == TrafficClass::Request &&
-                                   !takesAll(o.endpoint));
-        uint32_t needed = o.ringLink && !b->feeder ? 2 : 1;
-        if (counts && o.credits[m.channel] < needed)
-          continue;
-        if (counts)
-          --o.credits[m.channel];
-        o.copy = std::make_shared<Message>(m);
-        if (!m.cores.empty())
-          o.copy->cores = ask->second;
-        o.sending = b;
-        o.sent = 0;
-        o.turn = (b->number + 1) % uint32_t(inputs.size());
-        b->asks.erase(ask);
-        b->going[&o] = 0;
-        break;
-      }
-    }
-    for (Output &o : outputs) {
-      if (!o.sending)
-        continue;
-      Buffer *b = o.sending;
-      EXPECT_GT(b->present.front(), o.sent) << "a flit that has not come";
-      o.wire.push_back({o.copy, o.sent, now + hop});
-      if (++o.sent != o.copy->flits)
-        continue;
-      o.sending = nullptr;
-      b->going.erase(&o);
-      if (!b->asks.empty() || !b->going.empty())
-        continue;
-      if (b->feeder)
-        b->feeder->returning[b->channel].push_back(now + hop);
-      b->messages.pop_front();
-      b->present.pop_front();
-      b->frontKnown = false;
-    }
+    for (; !coming.empty() && coming.front().cycle <= now; coming.pop_front())
+      send(coming.front().packet);
+    move();
   }
   EXPECT_EQ(came, expected) << "the model did not finish";
   return deliveries;

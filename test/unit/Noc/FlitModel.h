@@ -26,7 +26,11 @@ public:
 
   /// Sends all and runs until everything has come.
   Deliveries run(std::vector<Traffic> traffic);
-  /// Cycle at which the model gave up, for messages.
+  /// A cycle in three parts: what comes in it, and where to; what is sent in
+  /// it; then everything moves, and the cycle is over.
+  std::vector<std::pair<Packet, uint32_t>> arrive();
+  void send(const Packet &packet);
+  void move();
   Cycle cycles() const { return now; }
 
 private:
@@ -88,7 +92,6 @@ private:
   std::vector<Output *> ejections;
   std::vector<std::vector<Buffer *>> sources; ///< Endpoint, channel.
   std::vector<Cycle> memoryFree;
-  Deliveries deliveries;
 };
 
 } // namespace tessera::sim::noc::test
