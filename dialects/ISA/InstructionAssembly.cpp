@@ -48,7 +48,7 @@ public:
 
 private:
   /// Between fields stands a comma; one may have been read ahead of an absent
-  /// flag.
+  /// field.
   ParseResult parseComma() {
     if (std::exchange(isFirst, false) || std::exchange(atComma, false))
       return success();
@@ -57,13 +57,17 @@ private:
 
   ParseResult parseField(const FieldInfo &field) {
     int64_t value = 0;
-    if (field.kind == OperandKind::Flag) {
+    if (field.kind == OperandKind::Flag ||
+        field.kind == OperandKind::MatrixQueue) {
       if (!isFirst && !atComma)
         atComma = succeeded(parser.parseOptionalComma());
       if ((isFirst || atComma) &&
           succeeded(parser.parseOptionalKeyword(field.name))) {
-        value = 1;
         isFirst = atComma = false;
+        value = 1;
+        if (field.kind == OperandKind::MatrixQueue &&
+            (failed(parser.parseEqual()) || failed(parseValue(field, value))))
+          return failure();
       }
     } else if (failed(parseComma()) ||
                failed(parser.parseKeyword(field.name)) ||
@@ -87,6 +91,9 @@ private:
     case OperandKind::Queue:
       return parseName(value, numQueues,
                        [](unsigned i) { return queueName(Queue(i)); });
+    case OperandKind::MatrixQueue:
+      return parseName(value, maxMatrixEngines,
+                       [](unsigned i) { return queueName(matrixQueue(i)); });
     case OperandKind::Accumulate:
       return parseName(value, unsigned(Accumulate::Reg) + 1, [](unsigned i) {
         return accumulateName(Accumulate(i));

@@ -262,11 +262,11 @@ tessera::architectureWarnings(const Architecture &arch) {
     warnings.push_back(fmt::format(
         "acc: {} bytes hold less than two tiles of {} × {} results per engine",
         arch.acc.bytes, arch.matrix.rows, arch.matrix.cols));
-  // What the file may say but the simulator does not model yet.
+  // What the file may say but the compiler does not use yet.
   if (arch.matrix.count > 1)
     warnings.push_back(fmt::format(
-        "matrix.count: the first of the {} engines does all the work; "
-        "utilisation and bounds count them all",
+        "matrix.count: compiled models use the first of the {} engines; "
+        "programs in assembly may use all, utilisation and bounds count all",
         arch.matrix.count));
   return warnings;
 }

@@ -32,6 +32,10 @@ Result<CheckedCore::Step> CheckedCore::step() {
   const Instruction &inst = program[position];
   if (inst.opcode == Opcode::BARRIER && options.numCores > 1)
     return Step::Barrier;
+  if (auto engine = isa::matrixEngineOf(inst.queue());
+      engine && *engine >= options.matrixEngines)
+    return fault(
+        fmt::format("queue {} does not exist", isa::queueName(inst.queue())));
   Result<bool> taken = takeWaits(inst);
   if (!taken)
     return taken.status();

@@ -26,7 +26,8 @@ std::string describeLocation(Location location) {
   return text;
 }
 
-Result<KernelCode> encodeKernel(isa::KernelOp kernel) {
+Result<KernelCode> encodeKernel(isa::KernelOp kernel,
+                                const Architecture &arch) {
   KernelCode code;
   code.name = kernel.getSymName().str();
   code.numArguments = kernel.getNumArguments();
@@ -43,7 +44,12 @@ Result<KernelCode> encodeKernel(isa::KernelOp kernel) {
     if (location != last)
       code.locations.push_back({position, location});
     last = std::move(location);
-    status = isa::encode(isa::getInstruction(op), code.text);
+    isa::Instruction inst = isa::getInstruction(op);
+    status = isa::verifyResources(inst, arch.semaphores, arch.matrix.count);
+    if (status.ok())
+      status = isa::encode(inst, code.text);
+    if (!status.ok())
+      status = status.withContext(location);
     ++position;
   });
   if (!status.ok())
@@ -65,7 +71,7 @@ Result<Object> encodeKernels(ModuleOp module, const Architecture &arch) {
   object.timingHash = arch.timingHash();
   TESSERA_ASSIGN_OR_RETURN(object.mapPrograms, encodeMapPrograms(module));
   for (auto kernel : module.getOps<isa::KernelOp>()) {
-    TESSERA_ASSIGN_OR_RETURN(KernelCode code, encodeKernel(kernel));
+    TESSERA_ASSIGN_OR_RETURN(KernelCode code, encodeKernel(kernel, arch));
     object.kernels.push_back(std::move(code));
   }
   TESSERA_RETURN_IF_ERROR(verifyObject(object));

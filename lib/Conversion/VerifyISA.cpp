@@ -82,6 +82,7 @@ struct VerifyISAProgram
     options.spmBytes = architecture->spm.bytes;
     options.accBytes = architecture->acc.bytes;
     options.semaphores = architecture->semaphores;
+    options.matrixEngines = architecture->matrix.count;
     options.maxSteps = maxSteps;
 
     llvm::StringMap<SmallVector<device::DispatchOp>> dispatches;

@@ -41,8 +41,9 @@ std::string_view faultCauseName(FaultCause cause) {
       "Trap",
       "CoreNotRunning",
       "IndexOutOfRange",
+      "NoSuchQueue",
   };
-  static_assert(std::size(names) == size_t(FaultCause::IndexOutOfRange) + 1);
+  static_assert(std::size(names) == size_t(FaultCause::NoSuchQueue) + 1);
   return uint64_t(cause) < std::size(names) ? names[uint64_t(cause)]
                                             : "Unknown";
 }

@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "tessera/ISA/Descriptor.h"
 #include "tessera/Support/Bytes.h"
+#include <algorithm>
 #include <bit>
 
 namespace tessera::isa {
@@ -52,6 +53,8 @@ Queue Instruction::queue() const {
   for (size_t i = 0; i < inst.fields.size(); ++i)
     if (inst.fields[i].kind == OperandKind::Queue)
       return Queue(fields[i]);
+    else if (inst.fields[i].kind == OperandKind::MatrixQueue)
+      return matrixQueue(unsigned(fields[i]));
   return Queue::Seq;
 }
 
@@ -70,7 +73,7 @@ static ValueRange rangeOf(const FieldInfo &field) {
   case OperandKind::Dim:
     return {0, maxRank - 1};
   case OperandKind::Queue:
-    return {0, int64_t(Queue::Vx)};
+    return {0, numQueues - 1};
   case OperandKind::Accumulate:
     return {0, int64_t(Accumulate::Reg)};
   case OperandKind::Reduce:
@@ -150,6 +153,32 @@ Status verify(const Instruction &inst) {
   TESSERA_RETURN_IF_ERROR(
       checkSteps(*info, "wait", inst.waits, info->hasWaits));
   return checkSteps(*info, "signal", inst.signals, info->hasSignals);
+}
+
+Status verifyResources(const Instruction &inst, uint32_t semaphores,
+                       uint32_t matrixEngines) {
+  const InstInfo &info = inst.info();
+  if (auto engine = matrixEngineOf(inst.queue());
+      engine && *engine >= matrixEngines)
+    return invalid(info, fmt::format("there is no queue {}: the core has {} "
+                                     "matrix engine{}",
+                                     queueName(inst.queue()), matrixEngines,
+                                     matrixEngines == 1 ? "" : "s"));
+  uint32_t highest = 0;
+  for (std::span<const SemaphoreStep> steps :
+       {std::span<const SemaphoreStep>(inst.waits),
+        std::span<const SemaphoreStep>(inst.signals)})
+    for (const SemaphoreStep &step : steps)
+      highest = std::max<uint32_t>(highest, step.sem);
+  if (inst.opcode == Opcode::SIGNALCORE)
+    highest = uint32_t(inst.get(signal_core::sem));
+  else if (inst.opcode == Opcode::LOADMULTICAST)
+    highest = std::max(highest, uint32_t(inst.get(load_multicast::sem)));
+  if (highest >= semaphores)
+    return invalid(info,
+                   fmt::format("there is no semaphore {}; accepted: 0 to {}",
+                               highest, semaphores - 1));
+  return Status::success();
 }
 
 //===----------------------------------------------------------------------===//

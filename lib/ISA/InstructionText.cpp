@@ -12,7 +12,9 @@
 namespace tessera::isa {
 
 std::string_view queueName(Queue queue) {
-  static constexpr std::string_view names[] = {"seq", "ld", "st", "mx", "vx"};
+  static constexpr std::string_view names[] = {"seq", "ld",  "st",  "mx",
+                                               "vx",  "mx1", "mx2", "mx3",
+                                               "mx4", "mx5", "mx6", "mx7"};
   return names[unsigned(queue)];
 }
 
@@ -61,6 +63,9 @@ static void printValue(OperandKind kind, int64_t value, std::string &text) {
   case OperandKind::Queue:
     text += queueName(Queue(value));
     break;
+  case OperandKind::MatrixQueue:
+    text += queueName(matrixQueue(unsigned(value)));
+    break;
   case OperandKind::Accumulate:
     text += accumulateName(Accumulate(value));
     break;
@@ -99,7 +104,9 @@ std::string print(const Instruction &inst) {
   std::string_view separator = " ";
   for (size_t i = 0; i < info.fields.size(); ++i) {
     const FieldInfo &field = info.fields[i];
-    if (field.kind == OperandKind::Flag && inst.fields[i] == 0)
+    bool mayBeAbsent = field.kind == OperandKind::Flag ||
+                       field.kind == OperandKind::MatrixQueue;
+    if (mayBeAbsent && inst.fields[i] == 0)
       continue;
     fmt::format_to(std::back_inserter(text), "{}{}", separator, field.name);
     separator = ", ";

@@ -27,8 +27,8 @@ void Activity::add(const sim::Statistics &statistics) {
   sample.channelBytes = statistics.channelBytes;
   for (const sim::CoreStatistics &core : statistics.cores) {
     auto &busy = sample.busy.emplace_back();
-    for (size_t engine = 0; engine < sim::numEngines; ++engine)
-      busy[engine] = core.engines[engine][sim::StallCause::Busy];
+    for (const sim::EngineCycles &engine : core.engines)
+      busy.push_back(engine[sim::StallCause::Busy]);
   }
   kept.push_back(std::move(sample));
 }

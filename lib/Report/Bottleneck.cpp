@@ -19,6 +19,13 @@ static uint64_t floorOf(const DispatchReport &dispatch) {
   return std::max(dispatch.boundCycles, dispatch.memoryCycles);
 }
 
+/// Of one kind of engine; of `Matrix`: of all matrix engines.
+static sim::EngineCycles cyclesOf(const DispatchReport &dispatch,
+                                  sim::Engine engine) {
+  return engine == sim::Engine::Matrix ? dispatch.engines.matrix()
+                                       : dispatch.engines[size_t(engine)];
+}
+
 /// The engine that a cause is a wait for.
 static std::optional<sim::Engine> waitedFor(sim::StallCause cause) {
   using enum sim::StallCause;
@@ -61,7 +68,7 @@ DispatchVerdict report::judge(const DispatchReport &dispatch) {
   sim::EngineCycles waits;
   for (sim::Engine engine :
        {sim::Engine::Load, sim::Engine::Matrix, sim::Engine::Vector})
-    waits += dispatch.engines[size_t(engine)];
+    waits += cyclesOf(dispatch, engine);
   waits.byCause[size_t(sim::StallCause::Busy)] = 0;
   verdict.cause = largest(waits);
   // An engine that others wait for may wait itself; the way is short, and a
@@ -70,7 +77,7 @@ DispatchVerdict report::judge(const DispatchReport &dispatch) {
     std::optional<sim::Engine> next = waitedFor(verdict.cause);
     if (!next)
       break;
-    sim::StallCause own = largest(dispatch.engines[size_t(*next)]);
+    sim::StallCause own = largest(cyclesOf(dispatch, *next));
     if (own == sim::StallCause::QueueEmpty)
       break;
     verdict.engine = next;
@@ -107,12 +114,11 @@ static std::string_view engineText(sim::Engine engine) {
     return "the load engines";
   case sim::Engine::Store:
     return "the store engines";
-  case sim::Engine::Matrix:
-    return "the matrix engines";
   case sim::Engine::Vector:
     return "the vector engines";
+  default:
+    return "the matrix engines";
   }
-  return "";
 }
 
 static std::string_view causeText(sim::StallCause cause) {

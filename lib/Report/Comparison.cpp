@@ -204,15 +204,20 @@ Result<RunDocument> report::readRunDocument(std::string_view name,
   for (const char *path : {"/dispatches", "/nodes", "/outputs", "/explanation"})
     if (!find(json, path))
       return wrong(fmt::format("'{}' is missing or no list", path));
-  for (const char *engine :
-       {"sequencer", "load", "store", "matrix", "vector"}) {
-    const Json *causes = find(json, fmt::format("/engines/{}", engine).c_str());
-    if (!causes || !causes->is_object() ||
-        !std::all_of(causes->begin(), causes->end(), isFigure))
+  const Json *engines = find(json, "/engines");
+  auto isTable = [](const Json &causes) {
+    return causes.is_object() &&
+           std::all_of(causes.begin(), causes.end(), isFigure);
+  };
+  for (const char *engine : {"sequencer", "load", "store", "matrix", "vector"})
+    if (!engines || !engines->is_object() || !engines->contains(engine) ||
+        !isTable(engines->at(engine)))
       return wrong(fmt::format("'/engines/{}' is missing or no table of "
                                "numbers",
                                engine));
-  }
+  // Those of a machine with several matrix engines.
+  if (!std::all_of(engines->begin(), engines->end(), isTable))
+    return wrong("an element of '/engines' is no table of numbers");
   if (json.contains("memory") &&
       (!find(json, "/memory/links") || !find(json, "/memory/channels") ||
        !check("/memory/atom_bytes", isFigure) ||

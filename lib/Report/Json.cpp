@@ -145,7 +145,7 @@ std::string report::toJson(const RunReport &report) {
   json["layerwise"] = {{"cycles", report.layerwiseCycles}};
   json["critical_path"] = {{"cycles", report.criticalPathCycles}};
   json["stalls"] = stallsToJson(report.engines);
-  for (size_t engine = 0; engine < sim::numEngines; ++engine)
+  for (size_t engine = 0; engine < report.engines.size(); ++engine)
     json["engines"][std::string(sim::engineName(sim::Engine(engine)))] =
         causesToJson(report.engines[engine]);
   json["dispatches"] = Json::array();

@@ -32,9 +32,10 @@ static Json activityToJson(const Activity &activity, const Architecture &arch,
     if (sample.cycle >= begin && sample.cycle <= end)
       samples.push_back(&sample);
   size_t cores = samples.empty() ? 0 : samples.front()->busy.size();
-  std::array<Json, sim::numEngines> engines;
-  engines.fill(Json::array());
-  std::vector<std::array<std::string, sim::numEngines>> busy(cores);
+  size_t numEngines = cores == 0 ? 0 : samples.front()->busy.front().size();
+  std::vector<Json> engines(numEngines, Json::array());
+  std::vector<std::vector<std::string>> busy(
+      cores, std::vector<std::string>(numEngines));
   size_t numChannels =
       samples.empty() ? 0 : samples.front()->channelBytes.size();
   std::vector<std::string> channels(numChannels);
@@ -53,7 +54,7 @@ static Json activityToJson(const Activity &activity, const Architecture &arch,
     for (size_t i = 0; i < numChannels; ++i)
       channels[i] += digitOf(sample.channelBytes[i] - before.channelBytes[i],
                              std::max<uint64_t>(1, channelPeak * cycles));
-    for (size_t engine = 0; engine < sim::numEngines; ++engine) {
+    for (size_t engine = 0; engine < numEngines; ++engine) {
       uint64_t sum = 0;
       for (size_t core = 0; core < cores; ++core) {
         uint64_t own = sample.busy[core][engine] - before.busy[core][engine];

@@ -118,8 +118,7 @@ makeDispatches(const RunFacts &facts) {
       report.spmBytes = std::max(report.spmBytes, record.spmPeakBytes);
       report.dramBytesRead += record.dramBytesRead;
       report.dramBytesWritten += record.dramBytesWritten;
-      for (size_t engine = 0; engine < sim::numEngines; ++engine)
-        report.engines[engine] += record.engines[engine];
+      report.engines += record.engines;
     }
     TESSERA_ASSIGN_OR_RETURN(Bounds bounds, computeBounds(operators, 0, arch));
     double floor = bounds.bound.cycles() * double(report.runs);

@@ -128,7 +128,7 @@ void Summary::stalls() {
     return a.total != b.total ? a.total > b.total : a.cause < b.cause;
   });
   text += fmt::format("  {:<18}", "");
-  for (size_t engine = 0; engine < sim::numEngines; ++engine)
+  for (size_t engine = 0; engine < report.engines.size(); ++engine)
     text += fmt::format("{:>11}", sim::engineName(sim::Engine(engine)));
   text += '\n';
   for (const Row &entry : rows) {

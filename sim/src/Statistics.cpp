@@ -12,8 +12,9 @@
 namespace tessera::sim {
 
 std::string_view engineName(Engine engine) {
-  static constexpr std::array<std::string_view, numEngines> names = {
-      "sequencer", "load", "store", "matrix", "vector"};
+  static constexpr std::array<std::string_view, maxEngines> names = {
+      "sequencer", "load",    "store",   "matrix",  "vector",  "matrix1",
+      "matrix2",   "matrix3", "matrix4", "matrix5", "matrix6", "matrix7"};
   return size_t(engine) < names.size() ? names[size_t(engine)] : "?";
 }
 
@@ -54,15 +55,36 @@ EngineCycles &EngineCycles::operator-=(const EngineCycles &other) {
   return *this;
 }
 
+EngineCycles EngineTable::matrix() const {
+  EngineCycles sum;
+  for (unsigned i = 0; i < isa::maxMatrixEngines; ++i)
+    if (auto row = size_t(matrixEngine(i)); row < rows.size())
+      sum += rows[row];
+  return sum;
+}
+
+EngineTable &EngineTable::operator+=(const EngineTable &other) {
+  rows.resize(std::max(rows.size(), other.rows.size()));
+  for (size_t i = 0; i < other.rows.size(); ++i)
+    rows[i] += other.rows[i];
+  return *this;
+}
+
+EngineTable &EngineTable::operator-=(const EngineTable &other) {
+  rows.resize(std::max(rows.size(), other.rows.size()));
+  for (size_t i = 0; i < other.rows.size(); ++i)
+    rows[i] -= other.rows[i];
+  return *this;
+}
+
 uint64_t CoreStatistics::totalMacs() const {
   return std::accumulate(macs.begin(), macs.end(), uint64_t(0));
 }
 
 EngineTable Statistics::engineTotals() const {
-  EngineTable totals{};
+  EngineTable totals;
   for (const CoreStatistics &core : cores)
-    for (size_t e = 0; e < numEngines; ++e)
-      totals[e] += core.engines[e];
+    totals += core.engines;
   return totals;
 }
 
@@ -87,7 +109,10 @@ uint64_t Statistics::spmPeakBytes() const {
 }
 
 uint64_t Statistics::busy(Engine engine) const {
-  return engineTotals()[size_t(engine)][StallCause::Busy];
+  EngineTable totals = engineTotals();
+  const EngineCycles &cycles =
+      engine == Engine::Matrix ? totals.matrix() : totals[size_t(engine)];
+  return cycles[StallCause::Busy];
 }
 
 } // namespace tessera::sim

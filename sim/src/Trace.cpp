@@ -90,7 +90,7 @@ static std::string microseconds(uint64_t fs) {
 }
 
 /// Dispatches have a thread of their own beside the engines'.
-static constexpr unsigned dispatchThread = numEngines;
+static constexpr unsigned dispatchThread = maxEngines;
 
 std::string ChromeTraceWriter::json() const {
   std::string out = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":";
@@ -102,19 +102,26 @@ std::string ChromeTraceWriter::json() const {
     first = false;
   };
   uint32_t cores = 0;
-  for (const TraceEvent &e : events)
+  unsigned engines = numEngines;
+  for (const TraceEvent &e : events) {
     if (e.kind != TraceEvent::Kind::LinkRate)
       cores = std::max(cores, e.core + 1);
+    engines = std::max(engines, unsigned(e.engine) + 1);
+  }
   for (uint32_t core = 0; core < cores; ++core) {
     line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
                      "\"args\":{{\"name\":"
                      "\"core {}\"}}}}",
                      core, core));
-    for (unsigned t = 0; t <= numEngines; ++t)
+    auto nameThread = [&](unsigned thread, std::string_view name) {
       line(fmt::format(
           "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{},\"tid\":{},"
           "\"args\":{{\"name\":\"{}\"}}}}",
-          core, t, t == dispatchThread ? "dispatch" : engineName(Engine(t))));
+          core, thread, name));
+    };
+    for (unsigned engine = 0; engine < engines; ++engine)
+      nameThread(engine, engineName(Engine(engine)));
+    nameThread(dispatchThread, "dispatch");
   }
   line(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},"
                    "\"args\":{{\"name\":\"host\"}}}}",

@@ -51,6 +51,10 @@ class Kernels(unittest.TestCase):
         self.assertEqual(outcome.report["drawn_indices"], 0)
         if not timed.report["drawn_indices"]:
             self.assertEqual(kernel.cycles(timed.report), kernel.cycles(outcome.report))
+        for engine, causes in getattr(kernel.definition, "ENGINE_CYCLES", {}).items():
+            for cause, cycles in causes.items():
+                self.assertEqual(outcome.report["engines"][engine][cause], cycles,
+                                 f"{engine}: {cause}")
         for unit, least in getattr(kernel.definition, "UTILIZATION", {}).items():
             self.assertEqual(unit, "matrix", "the figure that kernels can claim")
             self.assertGreaterEqual(kernel.utilization(outcome.report), least)

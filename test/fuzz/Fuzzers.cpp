@@ -260,7 +260,7 @@ static std::string checkTrace(const Bytes &input, bool &accepted) {
   while (in.remaining() >= traceEventBytes) {
     sim::TraceEvent event;
     event.kind = sim::TraceEvent::Kind(in.read<uint8_t>() % 7);
-    event.engine = sim::Engine(in.read<uint8_t>() % sim::numEngines);
+    event.engine = sim::Engine(in.read<uint8_t>() % sim::maxEngines);
     event.opcode = in.read<uint8_t>();
     event.core = in.read<uint8_t>() % 16;
     event.pc = in.read<uint32_t>();

@@ -40,7 +40,8 @@ static StringRef operandSyntax(const Field &field) {
       .Case("Flag", "present or absent")
       .Case("DimMask", "list of dimensions, e.g. [0, 2]")
       .Case("Dim", "0 … 5")
-      .Case("Queue", "seq, ld, st, mx, vx = 0 … 4")
+      .Case("Queue", "seq, ld, st, mx, vx = 0 … 4; mx1 … mx7 = 5 … 11")
+      .Case("MatrixQueue", "mx, mx1 … mx7 = 0 … 7; absent: mx")
       .Case("Accumulate", "no, yes, reg = 0 … 2")
       .Case("Reduce", "none, sum, max, min, prod, argmax, argmin = 0 … 6")
       .Case("Reduction", "sum, max, min, prod, argmax, argmin = 0 … 5")
@@ -56,6 +57,8 @@ static void emitSyntax(raw_ostream &os, const Instruction &inst) {
   for (const Field &field : inst.fields) {
     if (field.kind == "Flag")
       os << comma << " [" << field.name << "]";
+    else if (field.kind == "MatrixQueue")
+      os << comma << " [" << field.name << " = <" << field.name << ">]";
     else
       os << comma << " " << field.name << " = <" << field.name << ">";
   }

@@ -135,7 +135,8 @@ static Instruction readInstruction(const Record *record) {
                                      "' has the unknown queue '" + inst.queue +
                                      "'");
   bool hasQueueField = any_of(inst.fields, [](const Field &field) {
-    return field.name == "queue" && field.kind == "Queue";
+    return field.name == "queue" &&
+           (field.kind == "Queue" || field.kind == "MatrixQueue");
   });
   if (hasQueueField != (inst.queue == "field"))
     PrintError(record->getLoc(),

@@ -21,7 +21,7 @@ namespace tessera {
 std::string describeLocation(mlir::Location location);
 
 /// Encodes a verified kernel; its locations are those of its operations.
-Result<KernelCode> encodeKernel(isa::KernelOp kernel);
+Result<KernelCode> encodeKernel(isa::KernelOp kernel, const Architecture &arch);
 
 /// Encodes the lane programs of a module, in order.
 Result<std::vector<uint8_t>> encodeMapPrograms(mlir::ModuleOp module);

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Executes a program's control flow, scalars, descriptors and semaphores, one
-// instruction at a time as the reference semantics say, without any data, on all
-// cores of a dispatch together. What it finds would be a fault or a hang on the
-// device.
+// instruction at a time as the reference semantics say, without any data, on
+// all cores of a dispatch together. What it finds would be a fault or a hang on
+// the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,7 @@ namespace tessera {
 struct ProgramCheckOptions {
   uint64_t spmBytes = 0, accBytes = 0;
   uint32_t semaphores = 32;
+  uint32_t matrixEngines = 1;
   uint32_t numCores = 1; ///< Of the dispatch, >= 1.
   uint32_t columns = 1;  ///< Of its rectangle of cores; divides numCores.
   /// Sizes of the buffers that the arguments point to; empty: not known, and

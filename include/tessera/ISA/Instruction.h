@@ -52,14 +52,43 @@ enum class OperandKind : uint8_t {
   DimMask,
   Dim,
   Queue,
+  MatrixQueue,
   Accumulate,
   Reduce,
   Reduction,
   Scan,
   Rounding
 };
-enum class Queue : uint8_t { Seq, Ld, St, Mx, Vx };
-inline constexpr unsigned numQueues = 5;
+/// `Mx` is the queue of the first matrix engine; the others' follow at the end.
+enum class Queue : uint8_t {
+  Seq,
+  Ld,
+  St,
+  Mx,
+  Vx,
+  Mx1,
+  Mx2,
+  Mx3,
+  Mx4,
+  Mx5,
+  Mx6,
+  Mx7
+};
+inline constexpr unsigned numQueues = 12;
+/// Of a core at most.
+inline constexpr unsigned maxMatrixEngines = 8;
+/// The queue of matrix engine 0 .. 7.
+constexpr Queue matrixQueue(unsigned engine) {
+  return engine == 0 ? Queue::Mx : Queue(unsigned(Queue::Vx) + engine);
+}
+/// The matrix engine behind a queue; nullopt if it is none's.
+constexpr std::optional<unsigned> matrixEngineOf(Queue queue) {
+  if (queue == Queue::Mx)
+    return 0;
+  if (queue > Queue::Vx)
+    return unsigned(queue) - unsigned(Queue::Vx);
+  return std::nullopt;
+}
 enum class Accumulate : uint8_t { No, Yes, Reg };
 /// A field of kind Reduction or Scan holds the value less 1: none is not there.
 enum class Reduce : uint8_t { None, Sum, Max, Min, Prod, ArgMax, ArgMin };
@@ -125,6 +154,10 @@ std::optional<int64_t> branchOffset(const Instruction &inst);
 /// InvalidArgument that names the instruction, the field and its range when a
 /// value does not fit.
 Status verify(const Instruction &inst);
+/// InvalidArgument if it names a semaphore or a matrix engine beyond those of a
+/// core that has so many.
+Status verifyResources(const Instruction &inst, uint32_t semaphores,
+                       uint32_t matrixEngines);
 /// Appends the encoding, 16 or 32 bytes, if `verify` finds no error: nothing is
 /// masked.
 Status encode(const Instruction &inst, std::vector<uint8_t> &out);
@@ -143,7 +176,8 @@ Result<std::vector<Instruction>> decodeProgram(std::span<const uint8_t> bytes);
 /// prints it, e.g. `isa.mma acc = t2, a = t0, b = t1, m_dims = [0], n_dims =
 /// [1], accumulate = reg, ra = r4 wait(s0 >= 1, s3 >= 2) signal(s1 += 1)`.
 /// Rules: fields as `name = value` in table order; a Flag as its bare name, or
-/// absent; unsigned and signed in decimal; a queue as its name.
+/// absent; a MatrixQueue absent if it is mx; unsigned and signed in decimal; a
+/// queue as its name.
 std::string print(const Instruction &inst);
 /// A whole program, one instruction a line with its index; loop bodies
 /// indented.

@@ -39,7 +39,10 @@ def U32 : OperandKind<"Unsigned", 32>;
 def S32 : OperandKind<"Signed", 32, 1>;
 def S64 : OperandKind<"Signed", 64, 1>;
 def DimMask : OperandKind<"DimMask", 6>; // [0, 2]: the set of dimensions
-def QueueKind : OperandKind<"Queue", 3>; // seq, ld, st, mx, vx = 0 .. 4
+// seq, ld, st, mx, vx = 0 .. 4; mx1 .. mx7 = 5 .. 11
+def QueueKind : OperandKind<"Queue", 4>;
+// mx, mx1 .. mx7 = 0 .. 7; absent: mx
+def MatrixQueueKind : OperandKind<"MatrixQueue", 3>;
 def AccumulateKind : OperandKind<"Accumulate", 2>; // no, yes, reg = 0 .. 2
 // none, sum, max, min, prod, argmax, argmin = 0 .. 6
 def ReduceKind : OperandKind<"Reduce", 3>;
@@ -243,14 +246,14 @@ def WAIT : SyncInst<"wait", 0x40> {
   let Summary = "Wait for semaphores, in a queue or in the sequencer.";
   let Semantics = "Takes its wait list when its turn comes in the named queue; with `seq` the sequencer itself waits. Carries no signals.";
   let Timing = "One cycle of the queue once the counts are there.";
-  let Faults = "SemaphoreWaiters if another queue waits on the same semaphore.";
+  let Faults = "SemaphoreWaiters if another queue waits on the same semaphore; NoSuchQueue.";
 }
 def SIGNAL : SyncInst<"signal", 0x41> {
   let HasWaits = 0;
   let Summary = "Signal semaphores, from a queue or from the sequencer.";
   let Semantics = "Adds its signal list when every earlier instruction of the named queue has completed. Carries no waits.";
   let Timing = "One cycle.";
-  let Faults = "SemaphoreOverflow beyond 65,535.";
+  let Faults = "SemaphoreOverflow beyond 65,535; NoSuchQueue.";
 }
 def FENCE : Inst<"fence", 0x42, SyncGroup, "seq", 1, []> {
   let Summary = "Wait for all stores.";
@@ -259,13 +262,13 @@ def FENCE : Inst<"fence", 0x42, SyncGroup, "seq", 1, []> {
 }
 
 def SIGNALCORE : Inst<"signal.core", 0x43, SyncGroup, "field", 1, [
-    Queue, Field<"core", ScalarReg, 11, "index of a core of this dispatch, read when pushed">,
+    Queue, Field<"core", ScalarReg, 13, "index of a core of this dispatch, read when pushed">,
     Field<"sem", U16, 64, "semaphore of that core">,
     Field<"count", U16, 80, "added to it, >= 1">]> {
   let Summary = "Signal a semaphore of another core.";
   let Semantics = "When every earlier instruction of the named queue has completed, a message goes to the core, and its semaphore sem += count when it arrives. Messages of one queue to one core arrive in order.";
   let Timing = "One cycle of the queue; then a message over the NoC.";
-  let Faults = "CoreNotRunning if the dispatch has no such core or it has halted; IllegalInstruction if there is no such semaphore or count is 0; on arrival SemaphoreOverflow.";
+  let Faults = "CoreNotRunning if the dispatch has no such core or it has halted; IllegalInstruction if there is no such semaphore or count is 0; NoSuchQueue; on arrival SemaphoreOverflow.";
 }
 def BARRIER : Inst<"barrier", 0x44, SyncGroup, "seq", 1, []> {
   let Summary = "Wait for the sequencers of all cores of the dispatch.";
@@ -325,7 +328,7 @@ def STORESCATTER : DmaInst<"store.scatter", 0x54, "st", [
 
 //===-- Matrix engine -----------------------------------------------------===//
 
-def MMA : Inst<"mma", 0x60, MatrixGroup, "mx", 2, [
+def MMA : Inst<"mma", 0x60, MatrixGroup, "field", 2, [
     Field<"acc", DescReg, 8, "accumulator (acc), M dimensions then N dimensions">,
     Field<"a", DescReg, 13, "left operand (spm)">,
     Field<"b", DescReg, 18, "right operand (spm)">,
@@ -333,11 +336,12 @@ def MMA : Inst<"mma", 0x60, MatrixGroup, "mx", 2, [
     Field<"n_dims", DimMask, 29, "which dimensions of b are N; the rest are K">,
     Field<"accumulate", AccumulateKind, 35, "no: overwrite; yes: add; reg: add if ra != 0">,
     Field<"ra", ScalarReg, 37, "read when pushed, if accumulate = reg">,
-    Field<"keep_b", Flag, 42, "use the block of b that is loaded already">]> {
+    Field<"keep_b", Flag, 42, "use the block of b that is loaded already">,
+    Field<"queue", MatrixQueueKind, 44, "the matrix engine; absent: mx">]> {
   let Summary = "Matrix multiply (and accumulate).";
   let Semantics = "M, N and K are the row-major flattenings of their dimensions. For each m, n: v = accumulate ? acc[m,n] : 0; for k ascending: v = fma(a[m,k], b[k,n], v); acc[m,n] = v. Floats accumulate in f32, integers in wrapping i32. acc has M·N elements in that order. b is taken as N×K (loaded by side shift) when its last dimension of extent > 1 is a K dimension. With keep_b nothing of b is read: the previous mma of the queue, of one block as well, had the same b and n_dims, and the values that it read are used again. Bit 43 is kept for a b with 2:4 structured sparsity; like all reserved bits it must be 0.";
   let Timing = "See the section on matrix timing.";
-  let Faults = "IllegalDescriptor (spaces, formats without a rate in the architecture, K of a and b differ, acc not M·N; keep_b without that block), SpmOutOfBounds, AccOutOfBounds.";
+  let Faults = "IllegalDescriptor (spaces, formats without a rate in the architecture, K of a and b differ, acc not M·N; keep_b without that block), SpmOutOfBounds, AccOutOfBounds; NoSuchQueue.";
 }
 
 //===-- Vector engine -----------------------------------------------------===//

@@ -103,6 +103,7 @@ enum class FaultCause : uint64_t {
   Trap,
   CoreNotRunning,
   IndexOutOfRange,
+  NoSuchQueue,
 };
 std::string_view faultCauseName(FaultCause cause);
 

@@ -19,8 +19,10 @@ namespace tessera {
 ///
 /// 1: the first one. 2: `map` has `rb`, the base of computed positions; mma's
 /// `keep_b`; stores to another core's scratchpad; the options of
-/// `load.multicast`. 3: dispatch packets have the flag `prefetch`.
-inline constexpr uint32_t isaVersion = 3;
+/// `load.multicast`. 3: dispatch packets have the flag `prefetch`. 4: queues of
+/// several matrix engines: four bits of queue, `core` of `signal.core`
+/// elsewhere, mma's `queue`.
+inline constexpr uint32_t isaVersion = 4;
 
 } // namespace tessera
 

@@ -27,8 +27,8 @@ struct ActivitySample {
   uint64_t dramBytesRead = 0, dramBytesWritten = 0; ///< On the data buses.
   uint64_t nocByteHops = 0;
   std::vector<uint64_t> channelBytes; ///< On each channel's data bus.
-  /// Busy cycles of each engine of each core.
-  std::vector<std::array<uint64_t, sim::numEngines>> busy;
+  /// Busy cycles of each core's engines, by sim::Engine.
+  std::vector<std::vector<uint64_t>> busy;
   bool operator==(const ActivitySample &) const = default;
 };
 

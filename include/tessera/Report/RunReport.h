@@ -99,7 +99,7 @@ struct DispatchReport {
   uint64_t macs = 0;      ///< Useful ones.
   uint64_t vectorOps = 0; ///< Of operators that only the vector engines do.
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
-  sim::EngineTable engines{};
+  sim::EngineTable engines;
 };
 
 /// The part of the dispatches' cycles that a model node answers for. A
@@ -150,7 +150,7 @@ struct RunReport {
   double rooflineEfficiency = 0; ///< Roofline ÷ bound.
 
   /// Engine-cycles over all cores since reset.
-  sim::EngineTable engines{};
+  sim::EngineTable engines;
   std::vector<DispatchReport> dispatches; ///< In the order of the program.
   std::vector<NodeReport> nodes;          ///< In the order of the model.
   /// What no dispatch, and so no node, answers for: with these the nodes add up

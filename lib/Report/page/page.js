@@ -3,10 +3,13 @@
 // they mean is in docs/report.md.
 const page = JSON.parse(document.getElementById("data").textContent);
 const engineNames = ["sequencer", "load", "store", "matrix", "vector"];
+/// The engines of a run's machine: those behind the first matrix engine come last.
+const enginesOf = (run) => [...engineNames,
+  ...Object.keys(run.engines).filter((name) => !engineNames.includes(name)).sort()];
 const root = document.documentElement;
 let repaint = []; // Called when the theme or the window's width changes.
 
-const color = (name) => getComputedStyle(root).getPropertyValue("--" + name).trim();
+const color = (name) => getComputedStyle(root).getPropertyValue("--" + name.replace(/\d+$/, "")).trim();
 const whole = (value) => Math.round(value).toLocaleString("en-US");
 const percent = (part) => (100 * part).toFixed(1) + " %";
 const ratio = (a, b) => (b ? a / b : 0);
@@ -241,11 +244,11 @@ function nodeTable(run) {
 
 function stalls(run) {
   const causes = Object.keys(run.engines.matrix).filter((cause) => cause !== "no_kernel" &&
-    engineNames.some((engine) => run.engines[engine][cause] > 0));
+    enginesOf(run).some((engine) => run.engines[engine][cause] > 0));
   const hue = (cause) => cause === "busy" ? "var(--accent)" : cause === "queue_empty" ? "var(--line)"
     : `hsl(${(causes.indexOf(cause) * 137.5) % 360} 55% 58%)`;
   const stack = make("div", { class: "stack" });
-  for (const engine of engineNames) {
+  for (const engine of enginesOf(run)) {
     const total = causes.reduce((sum, cause) => sum + run.engines[engine][cause], 0);
     const bar = make("div", { class: "bar", role: "img", "aria-label": causes.filter((c) => run.engines[engine][c])
       .map((c) => `${c} ${percent(ratio(run.engines[engine][c], total))}`).join(", ") });
@@ -266,7 +269,11 @@ function overTime(entry) {
   const { cycle } = activity, peak = run.dram.peak_gbps / run.machine.clock_ghz;
   const middle = cycle.slice(1).map((end, i) => (end + cycle[i]) / 2);
   const perCycle = (list) => list.map((v, i) => v / (cycle[i + 1] - cycle[i]));
-  const part = (engine) => activity.engines[engineNames.indexOf(engine)].map((v) => v / 10);
+  // In percent; of all matrix engines together.
+  const part = (kind) => {
+    const all = activity.engines.filter((_, i) => enginesOf(run)[i].replace(/\d+$/, "") === kind);
+    return all[0].map((_, at) => all.reduce((sum, values) => sum + values[at], 0) / all.length / 10);
+  };
   const read = perCycle(activity.dram_read), written = perCycle(activity.dram_written);
   const line = (label, name, more) => ({ label, stroke: () => color(name), width: 1.5, points: { show: false },
     value: (u, v) => v === null || v === undefined ? "–" : v.toFixed(1) + " %", ...more });
@@ -483,14 +490,15 @@ function timeline(entry) {
   });
   const cores = activity.busy.length;
   const average = [];
-  for (let engine = 0; engine < engineNames.length; ++engine) average.push(activity.engines[engine].map((v) => v / 1000));
-  const engineOrder = [1, 3, 4, 2, 0];
+  const engines = enginesOf(run);
+  for (let engine = 0; engine < engines.length; ++engine) average.push(activity.engines[engine].map((v) => v / 1000));
+  const engineOrder = [1, 3, ...[...engines.keys()].slice(engineNames.length), 4, 2, 0];
   let everyCore = cores <= 4;
   function rows() {
-    if (!everyCore) return engineOrder.map((e) => ({ name: engineNames[e], engine: e, at: (i) => average[e][i] }));
+    if (!everyCore) return engineOrder.map((e) => ({ name: engines[e], engine: e, at: (i) => average[e][i] }));
     const list = [];
-    activity.busy.forEach((engines, core) => engineOrder.forEach((e) => list.push({ engine: e, core,
-      name: cores > 1 ? `core ${core} ${engineNames[e]}` : engineNames[e], at: (i) => digits.indexOf(engines[e][i]) / 61 })));
+    activity.busy.forEach((busy, core) => engineOrder.forEach((e) => list.push({ engine: e, core,
+      name: cores > 1 ? `core ${core} ${engines[e]}` : engines[e], at: (i) => digits.indexOf(busy[e][i]) / 61 })));
     return list;
   }
   const canvas = make("canvas", { class: "timeline", tabindex: "0", role: "application",
@@ -552,7 +560,7 @@ function timeline(entry) {
     }
     list.forEach((row, at) => {
       const y = top + lanes.length * laneHeight + 6 + at * rowHeight;
-      c.fillStyle = color(engineNames[row.engine]);
+      c.fillStyle = color(engines[row.engine]);
       let i = firstInterval(from);
       for (let x = margin; x < canvas.clientWidth; ++x) {
         const a = cycleAt(x), b = cycleAt(x + 1);

@@ -12,11 +12,14 @@
 namespace tessera::sim {
 
 Checker::Checker(const Services &services, const CheckOptions &options)
-    : options(options), services(services), cores(services.arch.cores.count),
-      finished(cores.size() * numEngines) {
-  for (CoreState &core : cores)
+    : options(options), services(services),
+      unitsPerCore(numEngines - 1 + std::max(1u, services.arch.matrix.count)),
+      finished(services.arch.cores.count * unitsPerCore) {
+  for (uint32_t i = 0; i < services.arch.cores.count; ++i) {
+    CoreState &core = cores.emplace_back(unitsPerCore);
     for (UnitState &unit : core.units)
       unit.clock = finished;
+  }
 }
 
 void Checker::join(VectorClock &into, const VectorClock &other) {
@@ -272,7 +275,7 @@ void Checker::access(const Core &owner, const Core &core, Engine e,
   if (td.space == isa::Space::Global && !options.race)
     return;
   CoreState &state = cores[owner.index];
-  Shadow &in = td.space == isa::Space::Global ? global[core.task.root]
+  Shadow &in = td.space == isa::Space::Global ? globalOf(core.task.root)
                : td.space == isa::Space::Acc  ? state.acc
                                               : state.spm;
   Runs runs(td);
@@ -323,14 +326,15 @@ void Checker::accessBytes(const Core &core, Engine e, isa::Space space,
   };
   bool checksContents = options.memory && space != isa::Space::Global &&
                         !cores[core.index].contentsUnknown;
-  in.forEach(low, high, [&](uint64_t at, ByteHistory &byte) {
+  in.forEach(low, high, [&](uint64_t at, ByteHistory byte) {
     if (options.race)
       look(byte.writer, true, at);
     if (writes) {
       if (options.race)
         for (AccessId reader : byte.readers)
           look(reader, false, at);
-      byte = {self, {}};
+      byte.writer = self;
+      std::fill(byte.readers.begin(), byte.readers.end(), noAccess);
       return;
     }
     if (byte.writer == noAccess && checksContents) {
@@ -340,8 +344,9 @@ void Checker::accessBytes(const Core &core, Engine e, isa::Space space,
       }
       unwritten.high = at + 1;
     }
-    // Of each unit only the last read counts; in device memory, beyond five
-    // units (all of them load engines), a read is forgotten.
+    // Of each unit only the last read counts; in device memory, beyond as many
+    // units (all of them load engines) as there are places, a read is
+    // forgotten.
     AccessId *slot = &byte.readers[core.index % byte.readers.size()];
     for (AccessId &reader : byte.readers) {
       if (reader == noAccess ||

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Follows the run by happens-before. Each unit of a core (sequencer and four
-// queues) numbers its instructions; a vector clock says how many of every unit
+// Follows the run by happens-before. Each unit of a core (sequencer and queues)
+// numbers its instructions; a vector clock says how many of every unit
 // precede. Order comes from queues, from pushing, from semaphores and from the
 // end of a dispatch, never from what merely came earlier in this run.
 //
@@ -117,10 +117,11 @@ private:
     VectorClock completed; ///< Of the instruction that completed last.
   };
   struct CoreState {
-    std::array<UnitState, numEngines> units;
+    explicit CoreState(size_t units) : units(units), spm(units), acc(units) {}
+    std::vector<UnitState> units; ///< By Engine.
     std::array<SemaphoreHistory, isa::maxSemaphores> semaphores;
-    Shadow spm, acc;
-    Letter next; ///< What is sent next tells of this.
+    Shadow spm, acc; ///< Nobody but its units reads them.
+    Letter next;     ///< What is sent next tells of this.
     std::map<uint64_t, Letter> letters;
     VectorClock barrier; ///< On the first core: of those that arrived.
     bool running = false;
@@ -134,10 +135,15 @@ private:
 
   static void join(VectorClock &into, const VectorClock &other);
   size_t place(uint32_t core, Engine unit) const {
-    return core * numEngines + size_t(unit);
+    return core * unitsPerCore + size_t(unit);
   }
   UnitState &unit(const Core &core, Engine e) {
     return cores[core.index].units[size_t(e)];
+  }
+  /// What is known of a context's device memory; its readers are cores' load
+  /// engines.
+  Shadow &globalOf(uint64_t root) {
+    return global.try_emplace(root, numEngines).first->second;
   }
   bool precedes(AccessId earlier, uint32_t core, Engine unit) const;
   void nextInstruction(const Core &core, Engine unit, uint32_t pc);
@@ -155,6 +161,7 @@ private:
   uint32_t programOf(const Core &core);
 
   const Services &services;
+  const size_t unitsPerCore;
   std::vector<CoreState> cores;
   VectorClock finished; ///< Everything of dispatches that are over.
   /// By level-3 table of the context.

@@ -9,9 +9,10 @@
 #define TESSERA_SIM_CHECK_SHADOW_H
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,34 +22,37 @@ namespace tessera::sim {
 using AccessId = uint32_t;
 inline constexpr AccessId noAccess = 0;
 
-/// What is known of one byte: its last writer, and readers since then. A core
-/// has five units, and nobody else reads its memories, so that these lose none.
+/// What is known of one byte: its last writer, and readers since then.
 struct ByteHistory {
-  AccessId writer = noAccess;
-  std::array<AccessId, 5> readers{};
+  AccessId &writer;
+  std::span<AccessId> readers;
 };
 
-/// Histories of the bytes of one memory; those of a page exist from its first
-/// access on.
+/// Histories of the bytes of one memory, with places for so many readers; those
+/// of a page exist from its first access on. A core's memories are read by its
+/// own units alone, so that as many places lose none.
 class Shadow {
 public:
+  explicit Shadow(size_t readers) : entry(readers + 1) {}
   static constexpr uint64_t pageBytes = 4096;
 
   /// Calls f(address, history) for each byte of [low, high).
   template <typename F> void forEach(uint64_t low, uint64_t high, F f) {
     while (low < high) {
-      std::vector<ByteHistory> &page = pages[low / pageBytes];
+      std::vector<AccessId> &page = pages[low / pageBytes];
       if (page.empty())
-        page.resize(pageBytes);
+        page.resize(pageBytes * entry, noAccess);
       uint64_t end = std::min(high, (low / pageBytes + 1) * pageBytes);
-      for (; low < end; ++low)
-        f(low, page[low % pageBytes]);
+      for (AccessId *at = &page[low % pageBytes * entry]; low < end;
+           ++low, at += entry)
+        f(low, ByteHistory{*at, std::span(at + 1, entry - 1)});
     }
   }
   void clear() { pages.clear(); }
 
 private:
-  std::map<uint64_t, std::vector<ByteHistory>> pages;
+  const size_t entry; ///< A writer, and readers.
+  std::map<uint64_t, std::vector<AccessId>> pages;
 };
 
 } // namespace tessera::sim

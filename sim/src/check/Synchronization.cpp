@@ -42,7 +42,7 @@ void Checker::semaphoresLeft(const Core &core) {
                         core.semaphores[s].value);
     for (uint32_t pc = 0; pc < program.size(); ++pc)
       if (names(program[pc].signals, s) || names(program[pc].waits, s)) {
-        auto engine = Engine(uint8_t(program[pc].queue())); // the same order
+        Engine engine = engineOf(program[pc].queue());
         f.instructions.push_back(
             instructionAt(core, engine, pc, services.now()));
       }
@@ -73,8 +73,9 @@ waitingFor(const Core &core, uint32_t pc,
     if (!w.count || core.semaphores[w.sem].value >= w.count)
       continue;
     std::string who;
-    for (Engine e :
-         {Engine::Load, Engine::Store, Engine::Matrix, Engine::Vector}) {
+    for (Engine e : core.units()) {
+      if (e == Engine::Sequencer)
+        continue;
       for (const QueueEntry &entry : core.engine(e).pending())
         if (names(entry.signals, w.sem) && who.empty()) {
           who = fmt::format("pc {} in the {} queue would signal it", entry.pc,
@@ -121,11 +122,11 @@ static std::optional<Blocked> blocked(const Core &core, Engine unit) {
 }
 
 std::vector<Finding> Checker::deadlocks(const Core &core, Cycle now) {
-  std::array<std::optional<Blocked>, numEngines> units;
+  std::array<std::optional<Blocked>, maxEngines> units;
   std::optional<Engine> at;
-  for (unsigned e = numEngines; e-- > 0;)
-    if ((units[e] = blocked(core, Engine(e))))
-      at = Engine(e);
+  for (Engine e : core.units())
+    if ((units[size_t(e)] = blocked(core, e)) && !at)
+      at = e;
   if (!at)
     return {};
   // From any blocked unit along what it waits for: into a cycle, or to an end.

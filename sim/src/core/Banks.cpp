@@ -219,7 +219,9 @@ bool AccessPattern::isSimple(const BankLayout &layout) const {
 static constexpr Cycle noCycle = ~Cycle(0);
 
 Banks::Banks(const Architecture &arch)
-    : layout(arch), mine(layout), theirs(layout) {}
+    : layout(arch),
+      tracks(numBankUsers + 2 * (std::max(1u, arch.matrix.count) - 1)),
+      mine(layout), theirs(layout) {}
 
 void Banks::passTo(Cycle now) {
   for (Track &t : tracks)
@@ -251,13 +253,15 @@ template <typename Singles> static auto singleFrom(Singles &singles, Cycle at) {
 
 /// Whether two users do not disturb each other.
 static bool together(unsigned a, std::optional<BankUser> b) {
-  return b && (a == unsigned(*b) ||
-               (a >= unsigned(BankUser::Vector) && *b >= BankUser::Vector));
+  auto isVector = [](BankUser user) {
+    return user == BankUser::Vector || user == BankUser::VectorDrain;
+  };
+  return b && (a == unsigned(*b) || (isVector(BankUser(a)) && isVector(*b)));
 }
 
 Cycle Banks::othersBusy(BankUser user, Cycle from) const {
   Cycle busy = noCycle;
-  for (unsigned u = 0; u < numBankUsers; ++u) {
+  for (unsigned u = 0; u < tracks.size(); ++u) {
     if (together(u, user))
       continue;
     auto piece = firstAfter(tracks[u], from);
@@ -270,7 +274,7 @@ Cycle Banks::othersBusy(BankUser user, Cycle from) const {
 
 Cycle Banks::takenUntil(std::optional<BankUser> user, Cycle at,
                         const BankAccess &access, unsigned level) const {
-  for (unsigned u = 0; u < numBankUsers; ++u) {
+  for (unsigned u = 0; u < tracks.size(); ++u) {
     if (together(u, user))
       continue;
     auto piece = firstAfter(tracks[u], at);
@@ -346,7 +350,7 @@ bool Banks::beside(BankUser user, const AccessPattern &pattern, uint64_t first,
   if (!addBanks(pattern, first, count, mineOfAll))
     return false;
   theirsOfAll.assign(layout.setWords(), 0);
-  for (unsigned u = 0; u < numBankUsers; ++u) {
+  for (unsigned u = 0; u < tracks.size(); ++u) {
     if (together(u, user))
       continue;
     auto piece = firstAfter(tracks[u], start);

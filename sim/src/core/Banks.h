@@ -146,9 +146,15 @@ private:
 
 /// Who makes regular accesses. Those of one instruction of the vector engine do
 /// not disturb each other; a transpose drains a tile while it fills the next
-/// one.
+/// one. Further matrix engines have two users each behind these.
 enum class BankUser : uint8_t { Fill, MatrixA, MatrixB, Vector, VectorDrain };
 inline constexpr unsigned numBankUsers = 5;
+/// Of a matrix engine: the stream of rows, or that of weights.
+constexpr BankUser matrixUser(unsigned engine, bool weights) {
+  unsigned first = engine == 0 ? unsigned(BankUser::MatrixA)
+                               : numBankUsers + 2 * (engine - 1);
+  return BankUser(first + unsigned(weights));
+}
 
 /// What a vector instruction that walks its operands side by side makes: access
 /// i of each operand is that of the i-th group of lanes. Operands that are not
@@ -209,8 +215,12 @@ public:
   Cycle othersBusy(BankUser user, Cycle from) const;
 
   template <typename A> void serialize(A &ar) {
+    size_t users = tracks.size();
     fields(ar, tracks, single);
     if constexpr (A::loading) {
+      if (tracks.size() != users)
+        ar.fail();
+      tracks.resize(users);
       for (const Track &track : tracks)
         for (const Piece &piece : track)
           if (!piece.banks.empty() && piece.banks.size() != layout.setWords())
@@ -282,7 +292,7 @@ private:
   void placeGroups(const LaneAccesses &lanes, uint64_t first, uint64_t count,
                    Cycle start, Cycle pace);
 
-  std::array<Track, numBankUsers> tracks;
+  std::vector<Track> tracks;                            ///< By BankUser.
   std::deque<CycleBanks> single;                        ///< In order.
   BankAccess mine;                                      ///< Scratch space.
   mutable BankAccess theirs;                            ///< Scratch space.

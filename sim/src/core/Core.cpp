@@ -14,6 +14,8 @@
 namespace tessera::sim {
 
 StallCause waitFor(Engine engine) {
+  if (matrixNumber(engine))
+    engine = Engine::Matrix;
   return StallCause(unsigned(StallCause::WaitSequencer) + unsigned(engine));
 }
 
@@ -134,6 +136,10 @@ void QueueEngine::resetQueue() {
 // Core
 //===----------------------------------------------------------------------===//
 
+static uint32_t matrixEnginesOf(const Architecture &arch) {
+  return std::clamp(arch.matrix.count, 1u, isa::maxMatrixEngines);
+}
+
 Core::Core(Services &services, uint32_t index, CoreListener &listener)
     : services(services), index(index), spm(services.arch.spm.bytes),
       acc(services.arch.acc.bytes), banks(services.arch),
@@ -143,8 +149,13 @@ Core::Core(Services &services, uint32_t index, CoreListener &listener)
   sequencer = std::make_unique<Sequencer>(*this);
   load = std::make_unique<DmaEngine>(*this, Engine::Load);
   store = std::make_unique<DmaEngine>(*this, Engine::Store);
-  matrix = std::make_unique<MatrixEngine>(*this);
+  unitList = {Engine::Sequencer, Engine::Load, Engine::Store};
+  for (uint32_t i = 0; i < matrixEnginesOf(services.arch); ++i) {
+    matrix.push_back(std::make_unique<MatrixEngine>(*this, i));
+    unitList.push_back(matrixEngine(i));
+  }
   vector = std::make_unique<VectorEngine>(*this);
+  unitList.push_back(Engine::Vector);
   services.noc.setReceiver(index, sequencer->id());
 }
 
@@ -162,16 +173,12 @@ QueueEngine &Core::engine(Engine kind) {
     return *load;
   case Engine::Store:
     return *store;
-  case Engine::Matrix:
-    return *matrix;
-  default:
+  case Engine::Vector:
     return *vector;
+  default:
+    return *matrix[*matrixNumber(kind)];
   }
 }
-
-static constexpr std::array<Engine, numEngines> allEngines = {
-    Engine::Sequencer, Engine::Load, Engine::Store, Engine::Matrix,
-    Engine::Vector};
 
 void Core::begin(CoreTask newTask) {
   task = std::move(newTask);
@@ -215,7 +222,7 @@ void Core::setUp() {
   executions.assign(profiled, 0);
   taskSpmPeak = 0;
   Cycle now = services.now();
-  for (Engine e : allEngines) {
+  for (Engine e : unitList) {
     unit(e).account.wait(StallCause::InstructionFetch, now);
     unit(e).account.profile(profiled);
   }
@@ -223,7 +230,7 @@ void Core::setUp() {
 
 void Core::codeLoaded() {
   Cycle now = services.now();
-  for (Engine e : allEngines)
+  for (Engine e : unitList)
     unit(e).account.wait(StallCause::QueueEmpty, now);
   listener.coreStarted(index);
   sequencer->start();
@@ -240,7 +247,7 @@ void Core::abort() {
   Cycle now = services.now();
   loader->end();
   sequencer->reset();
-  for (Engine e : allEngines) {
+  for (Engine e : unitList) {
     if (e != Engine::Sequencer)
       engine(e).reset();
     unit(e).account.wait(StallCause::NoKernel, now);
@@ -261,7 +268,9 @@ void Core::fault(FaultCause cause, uint32_t pc, uint64_t address) {
 bool Core::sequencerHalted() const { return sequencer->halted(); }
 
 bool Core::allIdle() const {
-  return load->idle() && store->idle() && matrix->idle() && vector->idle();
+  return load->idle() && store->idle() && vector->idle() &&
+         std::all_of(matrix.begin(), matrix.end(),
+                     [](const auto &engine) { return engine->idle(); });
 }
 
 void Core::checkDone() {
@@ -277,7 +286,7 @@ void Core::checkDone() {
   if (services.checker)
     services.checker->end(index);
   Cycle now = services.now();
-  for (Engine e : allEngines)
+  for (Engine e : unitList)
     unit(e).account.wait(StallCause::NoKernel, now);
   collectProfile(profile);
   loader->end();
@@ -422,8 +431,9 @@ void Core::countWrite(const isa::Descriptor &td, const ByteInterval &interval) {
 
 CoreStatistics Core::statistics() {
   CoreStatistics result = counters;
+  result.engines = EngineTable(unsigned(matrix.size()));
   Cycle now = services.now();
-  for (Engine e : allEngines)
+  for (Engine e : unitList)
     result.engines[size_t(e)] = unit(e).account.at(now);
   const Traffic &traffic = services.memorySystem.traffic(index);
   result.dramBytesRead = traffic.dramRead;
@@ -438,7 +448,7 @@ void Core::collectProfile(Profile &into) {
   sums.resize(std::max(sums.size(), executions.size()));
   for (size_t pc = 0; pc < executions.size(); ++pc) {
     sums[pc].count += executions[pc];
-    for (Engine e : allEngines) {
+    for (Engine e : unitList) {
       const auto &byInstruction = unit(e).account.instructions();
       if (pc >= byInstruction.size()) // of a damaged snapshot
         continue;
@@ -485,19 +495,16 @@ void Core::explainWaits(std::vector<std::string> &lines) const {
     lines.push_back(fmt::format(
         "core {}, sequencer: pc {} waits for a place in the {} queue", index,
         sequencer->pc(), engineName(*full)));
-  for (const QueueEngine *e : {static_cast<const QueueEngine *>(load.get()),
-                               static_cast<const QueueEngine *>(store.get()),
-                               static_cast<const QueueEngine *>(matrix.get()),
-                               static_cast<const QueueEngine *>(vector.get())})
-    if (e->waitsForSemaphore() && e->head()) {
-      const isa::InstInfo *info = isa::lookupInst(uint8_t(e->head()->opcode));
-      describe(e == load.get()     ? Engine::Load
-               : e == store.get()  ? Engine::Store
-               : e == matrix.get() ? Engine::Matrix
-                                   : Engine::Vector,
-               info ? std::string(info->mnemonic).c_str() : "?", e->head()->pc,
-               e->head()->waits);
+  for (Engine kind : unitList) {
+    if (kind == Engine::Sequencer)
+      continue;
+    const QueueEngine &e = engine(kind);
+    if (e.waitsForSemaphore() && e.head()) {
+      const isa::InstInfo *info = isa::lookupInst(uint8_t(e.head()->opcode));
+      describe(kind, info ? std::string(info->mnemonic).c_str() : "?",
+               e.head()->pc, e.head()->waits);
     }
+  }
 }
 
 void Core::wayPoints(std::vector<std::string> &lines) const {

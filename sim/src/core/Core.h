@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sequencer, four queues with their engines, counting semaphores, scratchpad
-// and accumulators. The engines are in files of their own; this is what they
+// A sequencer, queues with their engines, counting semaphores, scratchpad and
+// accumulators. The engines are in files of their own; this is what they
 // share.
 //
 //===----------------------------------------------------------------------===//
@@ -326,6 +326,13 @@ public:
   const QueueEngine &engine(Engine kind) const {
     return const_cast<Core *>(this)->engine(kind);
   }
+  /// Whether the core has this unit: it has as many matrix engines as the
+  /// architecture says.
+  bool has(Engine kind) const {
+    return unsigned(kind) < numEngines - 1 + matrix.size();
+  }
+  /// Its units, in the order in which they act at equal time.
+  const std::vector<Engine> &units() const { return unitList; }
   const Sequencer &scalarUnit() const { return *sequencer; }
   bool sequencerHalted() const;
   Unit &unit(Engine kind);
@@ -368,7 +375,8 @@ private:
 
   CoreListener &listener;
   std::optional<CoreTask> next; ///< Prepared.
-  Profile profile;              ///< Of kernels that are over.
+  std::vector<Engine> unitList;
+  Profile profile; ///< Of kernels that are over.
   bool isRunning = false;
   std::vector<Message> inbox; ///< On their way to this core.
   uint64_t nextMessage = 1;
@@ -376,7 +384,7 @@ private:
   std::unique_ptr<CodeLoader> loader;
   std::unique_ptr<Sequencer> sequencer;
   std::unique_ptr<DmaEngine> load, store;
-  std::unique_ptr<MatrixEngine> matrix;
+  std::vector<std::unique_ptr<MatrixEngine>> matrix;
   std::unique_ptr<VectorEngine> vector;
 };
 

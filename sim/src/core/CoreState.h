@@ -103,12 +103,21 @@ template <typename A> void Core::serialize(A &ar) {
   fields(ar, c.macs, c.instructions, c.spmPeakBytes, c.spmBytesRead,
          c.spmBytesWritten, c.accBytesRead, c.accBytesWritten, c.vectorAluOps,
          c.vectorSfuOps, c.vectorElements, c.drawnIndices);
-  fields(ar, *loader, *sequencer, *load, *store, *matrix, *vector);
+  fields(ar, *loader, *sequencer, *load, *store);
+  for (auto &engine : matrix)
+    fields(ar, *engine);
+  fields(ar, *vector);
   if constexpr (A::loading)
     if (spm.size() != spmBytes || acc.size() != accBytes ||
         semaphores.size() != count || (isRunning && !task.image) ||
         (next && !next->image))
       ar.fail();
+  if constexpr (A::loading)
+    for (Semaphore &s : semaphores)
+      if (!has(s.lastSignaller) || (s.waiter && !has(*s.waiter))) {
+        ar.fail();
+        s = {};
+      }
 }
 
 } // namespace tessera::sim

@@ -24,6 +24,19 @@ namespace tessera::sim {
 template <typename A> void serialize(A &ar, EngineCycles &cycles) {
   fields(ar, cycles.byCause);
 }
+template <typename A> void serialize(A &ar, EngineTable &table) {
+  auto further = uint32_t(table.size() - numEngines);
+  fields(ar, further);
+  if constexpr (A::loading) {
+    if (further >= isa::maxMatrixEngines) {
+      ar.fail();
+      further = 0;
+    }
+    table = EngineTable(further + 1);
+  }
+  for (size_t e = 0; e < table.size(); ++e)
+    fields(ar, table[e]);
+}
 
 class EngineAccount {
 public:

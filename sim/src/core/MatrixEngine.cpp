@@ -17,7 +17,9 @@ namespace tessera::sim {
 /// The most multiply-accumulates of one instruction.
 static constexpr uint64_t maxMacs = uint64_t(1) << 32;
 
-MatrixEngine::MatrixEngine(Core &core) : InOrderEngine(core, Engine::Matrix) {}
+MatrixEngine::MatrixEngine(Core &core, unsigned number)
+    : InOrderEngine(core, matrixEngine(number)),
+      rows(matrixUser(number, false)), weights(matrixUser(number, true)) {}
 
 void MatrixEngine::reset() {
   InOrderEngine::reset();
@@ -174,8 +176,8 @@ Cycle MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
       if (!entry.keepWeights) {
         Cycle from = chained ? std::max(now, lastSwap) : now;
         unhindered = from + plan.loads * plan.loadPace;
-        loaded = banks.place(BankUser::MatrixB, weightsOf(entry, plan, n, k),
-                             plan.loads, from, plan.loadPace);
+        loaded = banks.place(weights, weightsOf(entry, plan, n, k), plan.loads,
+                             from, plan.loadPace);
       }
       Cycle start = std::max(loaded, chained ? streamEnd : 0);
       account.charge(StallCause::WeightLoad, unhindered);
@@ -190,8 +192,8 @@ Cycle MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
       lastStart = start;
       if (!entry.keepWeights)
         lastSwap = start;
-      streamEnd = banks.place(BankUser::MatrixA, rowsOf(entry, plan, k), plan.m,
-                              start, plan.pace);
+      streamEnd =
+          banks.place(rows, rowsOf(entry, plan, k), plan.m, start, plan.pace);
       account.charge(StallCause::BankConflict, streamEnd);
       results.written[n] = streamEnd - plan.stream;
     }

@@ -34,7 +34,8 @@ struct MatrixResults {
 
 class MatrixEngine final : public InOrderEngine<MatrixResults> {
 public:
-  explicit MatrixEngine(Core &core);
+  /// The core's matrix engine with this number.
+  MatrixEngine(Core &core, unsigned number);
 
   void reset() override;
 
@@ -80,8 +81,9 @@ private:
   void gatherAccumulator(const isa::Descriptor &acc,
                          const ByteInterval &interval, uint8_t *dense);
 
-  bool chained = false; ///< lastSwap and streamEnd are valid.
-  Cycle lastSwap = 0;   ///< The last block's start that brought new weights.
+  const BankUser rows, weights; ///< Its streams of `a` and of `b`.
+  bool chained = false;         ///< lastSwap and streamEnd are valid.
+  Cycle lastSwap = 0; ///< The last block's start that brought new weights.
   Cycle streamEnd = 0;
   /// The one block that is loaded, as a later `keep_b` may use it: its operand
   /// and its values, K × N.

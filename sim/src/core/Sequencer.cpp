@@ -44,21 +44,6 @@ const Instruction *Sequencer::waitingInstruction() const {
                                    : nullptr;
 }
 
-std::optional<Engine> Sequencer::blockedOnQueue() const {
-  switch (block) {
-  case Block::Load:
-    return Engine::Load;
-  case Block::Store:
-    return Engine::Store;
-  case Block::Matrix:
-    return Engine::Matrix;
-  case Block::Vector:
-    return Engine::Vector;
-  default:
-    return std::nullopt;
-  }
-}
-
 void Sequencer::handle(const Event &event) {
   // Of another core's life: what it carries says whether it still counts.
   if (event.code == BroadcastArrived)
@@ -88,11 +73,8 @@ void Sequencer::stall(Block reason, Cycle now) {
     lacking = core.missing(inst.waits);
     account.wait(core.waitCause(inst.waits), now);
     break;
-  case Block::Load:
-  case Block::Store:
-  case Block::Matrix:
-  case Block::Vector:
-    account.wait(waitFor(*blockedOnQueue()), now);
+  case Block::Queue:
+    account.wait(waitFor(fullQueue), now);
     break;
   case Block::Fence:
     account.wait(StallCause::WaitStore, now);
@@ -159,6 +141,11 @@ bool Sequencer::validRemoteSignal(const Instruction &inst) {
 
 bool Sequencer::execute(const Instruction &inst, Cycle now) {
   isa::Queue queue = inst.queue();
+  if (!core.has(engineOf(queue))) {
+    core.fault(FaultCause::NoSuchQueue, position,
+               *matrixNumber(engineOf(queue)));
+    return false;
+  }
   switch (inst.opcode) {
   case Opcode::WAIT:
     if (queue != isa::Queue::Seq)
@@ -556,12 +543,10 @@ const isa::Descriptor *Sequencer::captureVector(const Instruction &inst,
 }
 
 bool Sequencer::push(const Instruction &inst, isa::Queue queue, Cycle now) {
-  auto kind = Engine(uint8_t(queue)); // the same order
-  QueueEngine &engine = core.engine(kind);
+  QueueEngine &engine = core.engine(engineOf(queue));
   if (engine.full()) {
-    stall(
-        Block(unsigned(Block::Load) + unsigned(kind) - unsigned(Engine::Load)),
-        now);
+    fullQueue = engineOf(queue);
+    stall(Block::Queue, now);
     return false;
   }
   // Only `pad` and `clip` say what becomes of elements outside a window.

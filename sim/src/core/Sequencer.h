@@ -27,7 +27,9 @@ public:
   uint32_t pc() const { return position; }
   /// The `wait` that it stands at, if it waits for semaphores.
   const isa::Instruction *waitingInstruction() const;
-  std::optional<Engine> blockedOnQueue() const;
+  std::optional<Engine> blockedOnQueue() const {
+    return block == Block::Queue ? std::optional(fullQueue) : std::nullopt;
+  }
   bool atBarrier() const { return block == Block::Barrier; }
   /// All cores have come to the barrier.
   void barrierOver();
@@ -37,9 +39,11 @@ public:
   template <typename A> void serialize(A &ar) {
     serializeUnit(ar);
     fields(ar, position, regs, descriptors, windows, loops, nextCycle, block,
-           haltCycle, lacking, released, waitsAtBarrier, pendingRemote);
+           fullQueue, haltCycle, lacking, released, waitsAtBarrier,
+           pendingRemote);
     if constexpr (A::loading)
-      if (loops.size() > isa::maxLoopDepth)
+      if (loops.size() > isa::maxLoopDepth || block > Block::Halted ||
+          fullQueue == Engine::Sequencer || !core.has(fullQueue))
         ar.fail();
   }
 
@@ -60,10 +64,7 @@ private:
   enum class Block : uint8_t {
     None,
     Semaphore,
-    Load,
-    Store,
-    Matrix,
-    Vector,
+    Queue, ///< `fullQueue` has no place.
     Fence,
     Barrier,
     Halted
@@ -96,6 +97,7 @@ private:
   std::vector<Loop> loops;
   Cycle nextCycle = 0;
   Block block = Block::Halted;
+  Engine fullQueue = Engine::Load;
   RemoteSignal pendingRemote; ///< Of the sequencer's own `signal.core`.
   bool waitsAtBarrier = false;
   bool released = false; ///< The barrier that it stands at is over.

@@ -423,8 +423,7 @@ template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
          coresLeft, tasksLeft, goLeft, argumentBytesRead, task, macs, spmPeak,
          dramRead, dramWritten, nextCommand, commandCount, childrenLeft, source,
          exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
-  for (EngineCycles &e : engines)
-    fields(ar, e.byCause);
+  fields(ar, engines);
   if constexpr (A::loading) {
     // What was decoded once decodes again.
     Result<isa::Packet> decodedPacket = isa::decodePacket(fetched.image);
@@ -448,8 +447,7 @@ template <typename A> static void serializeRecord(A &ar, DispatchRecord &r) {
          r.y, r.width, r.height, r.fetchCycle, r.startCycle, r.runCycle,
          r.haltCycle, r.endCycle, r.macs, r.spmPeakBytes, r.dramBytesRead,
          r.dramBytesWritten);
-  for (EngineCycles &e : r.engines)
-    fields(ar, e.byCause);
+  fields(ar, r.engines);
 }
 
 template <typename A>

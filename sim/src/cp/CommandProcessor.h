@@ -132,7 +132,7 @@ private:
     uint32_t coresLeft = 0, tasksLeft = 0, goLeft = 0;
     uint32_t argumentBytesRead = 0;
     CoreTask task;
-    EngineTable engines{};
+    EngineTable engines;
     uint64_t macs = 0, spmPeak = 0, dramRead = 0, dramWritten = 0;
     // indirect
     Source source;

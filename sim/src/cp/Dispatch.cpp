@@ -86,8 +86,7 @@ void CommandProcessor::snapshot(Slot &slot, bool begin) {
   for (uint32_t index :
        rectangle(std::get<isa::DispatchPacket>(slot.packet.body))) {
     CoreStatistics s = cores[index]->statistics();
-    for (size_t e = 0; e < numEngines; ++e)
-      begin ? slot.engines[e] -= s.engines[e] : slot.engines[e] += s.engines[e];
+    begin ? slot.engines -= s.engines : slot.engines += s.engines;
     apply(slot.macs, s.totalMacs());
     if (!begin)
       slot.spmPeak = std::max(slot.spmPeak, cores[index]->taskPeak());

@@ -15,8 +15,15 @@ isa.kernel @k args 0 {
 // -----
 
 isa.kernel @k args 0 {
-  // expected-error @below {{expected one of seq, ld, st, mx, vx}}
+  // expected-error @below {{expected one of seq, ld, st, mx, vx, mx1, mx2, mx3, mx4, mx5, mx6, mx7}}
   isa.wait queue = dma
+}
+
+// -----
+
+isa.kernel @k args 0 {
+  // expected-error @below {{expected one of mx, mx1, mx2, mx3, mx4, mx5, mx6, mx7}}
+  isa.mma acc = t2, a = t0, b = t1, m_dims = [0], n_dims = [0], accumulate = no, ra = r0, queue = vx
 }
 
 // -----

@@ -35,7 +35,9 @@ Limits limitsOf(const FieldInfo &field) {
   case OperandKind::Dim:
     return {0, 5};
   case OperandKind::Queue:
-    return {0, 4};
+    return {0, 11};
+  case OperandKind::MatrixQueue:
+    return {0, 7};
   case OperandKind::Accumulate:
     return {0, 2};
   case OperandKind::Reduce:
@@ -297,6 +299,13 @@ TEST(Instruction, QueueComesFromTheTableOrTheField) {
   EXPECT_EQ(make(Opcode::LOAD).queue(), Queue::Ld);
   EXPECT_EQ(make(Opcode::STORE).queue(), Queue::St);
   EXPECT_EQ(make(Opcode::MMA).queue(), Queue::Mx);
+  for (unsigned engine = 0; engine < maxMatrixEngines; ++engine) {
+    Instruction mma = make(Opcode::MMA);
+    mma.fields[mma::queue] = engine;
+    EXPECT_EQ(mma.queue(), matrixQueue(engine));
+    EXPECT_EQ(matrixEngineOf(mma.queue()), engine);
+  }
+  EXPECT_EQ(matrixEngineOf(Queue::Vx), std::nullopt);
   EXPECT_EQ(make(Opcode::MAP).queue(), Queue::Vx);
   Instruction inst = make(Opcode::WAIT);
   inst.fields[wait::queue] = int64_t(Queue::Vx);

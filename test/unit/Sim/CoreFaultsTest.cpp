@@ -120,7 +120,7 @@ TEST(CoreFaults, IllegalEncodings) {
   Record illegal{FaultCause::IllegalInstruction, 0, 1, 1};
   EXPECT_EQ(faultOf(k, byte(16, 0xff)), illegal); // no such opcode
   EXPECT_EQ(faultOf(k, byte(20, 1)), illegal);    // a reserved bit
-  EXPECT_EQ(faultOf(k, byte(17, 5)), illegal);    // no such queue
+  EXPECT_EQ(faultOf(k, byte(17, 12)), illegal);   // no such queue anywhere
   EXPECT_EQ(faultOf(k, byte(33, 0x80)), illegal); // a wait for 0
   EXPECT_EQ(faultOf(k, byte(47, 1)), illegal);    // reserved in the list
   Kernel dim = with([](Kernel &k) {

@@ -77,13 +77,14 @@ struct Operation {
   uint32_t dims = 0;                         ///< reduce's, scan's.
   /// scan: exclusive, reverse, with_total; select: keep; topk: smallest.
   bool flags[3] = {};
+  unsigned engine = 0; ///< Of mma.
 
   Queue queue() const {
     switch (opcode) {
     case Opcode::STORE:
       return Queue::St;
     case Opcode::MMA:
-      return Queue::Mx;
+      return isa::matrixQueue(engine);
     case Opcode::LOAD:
     case Opcode::FILL:
       return Queue::Ld;
@@ -296,7 +297,9 @@ struct HandOver {
 
 class RandomProgram {
 public:
-  explicit RandomProgram(uint64_t seed, unsigned length = 40) : random(seed) {
+  explicit RandomProgram(uint64_t seed, unsigned length = 40,
+                         unsigned matrixEngines = 1)
+      : matrixEngines(matrixEngines), random(seed) {
     isa::MapProgram clamp;
     clamp.inputs = 2;
     clamp.ops = {
@@ -333,10 +336,13 @@ public:
   std::vector<float> expected;
   std::vector<HandOver> handOvers;
 
-  /// Cycles that rows stream through the matrix engine: one block each, f32 at
-  /// half rate.
-  uint64_t streamed() const {
+  /// Cycles that rows stream through the matrix engines (one block each, f32 at
+  /// half rate), and that their queues' own instructions take.
+  uint64_t matrixCycles() const {
     uint64_t cycles = 0;
+    for (const isa::Instruction &inst : kernel.program)
+      cycles += inst.info().group == isa::InstGroup::Sync &&
+                isa::matrixEngineOf(inst.queue()).has_value();
     for (const Operation &o : operations)
       if (o.opcode == Opcode::MMA)
         cycles += 2 * uint64_t(o.out.rows);
@@ -388,6 +394,8 @@ private:
       o.in = {part(Space::Spm, spmTiles, rows, depth),
               part(Space::Spm, spmTiles, depth, columns)};
       o.accumulate = below(2);
+      if (matrixEngines > 1)
+        o.engine = below(matrixEngines);
       break;
     }
     default: {
@@ -590,6 +598,7 @@ private:
       break;
     case Opcode::MMA:
       kernel.mma(0, 1, 2, o.accumulate);
+      kernel.program.back().fields[isa::mma::queue] = o.engine;
       break;
     case Opcode::MAP:
       kernel.map(0, 0, {1, 2});
@@ -598,24 +607,42 @@ private:
       addVector(o);
     }
     // What precedes it: its queue's predecessors and all that they knew of.
-    std::array<size_t, 4> known = knowledge[me];
+    Knowledge known = knowledge[me];
     unsigned waits = 0;
-    for (size_t q = 0; q < 4; ++q) {
+    for (size_t q = 0; q < queues; ++q) {
       if (q == me)
         continue;
-      for (size_t i = inQueue[q].size(); i-- > known[q];) {
-        size_t earlier = inQueue[q][i];
-        if (!operations[earlier].conflicts(o))
-          continue;
-        auto sem = uint8_t(q * 4 + me);
-        signal(positions[earlier], sem);
-        kernel.program[position].waits[waits++] = {sem, 1};
-        handOvers.push_back({positions[earlier], position, sem});
-        for (size_t other = 0; other < 4; ++other)
-          known[other] = std::max(known[other], clocks[earlier][other]);
-        known[q] = i + 1;
-        break;
+      size_t i = inQueue[q].size();
+      while (i > known[q] && !operations[inQueue[q][i - 1]].conflicts(o))
+        --i;
+      if (i-- <= known[q])
+        continue;
+      // It, or a later one of its queue, signals; if none has a place, one
+      // behind them all.
+      auto sem = uint8_t(q * queues + me);
+      while (i < inQueue[q].size() && !signal(positions[inQueue[q][i]], sem))
+        ++i;
+      size_t earlier = inQueue[q][std::min(i, inQueue[q].size() - 1)];
+      size_t from = positions[earlier];
+      if (i == inQueue[q].size()) {
+        --i;
+        from = position;
+        isa::Instruction behind = queueOp(Opcode::SIGNAL, Queue(q + 1));
+        behind.signals[0] = {sem, 1};
+        insertAt(position++, behind);
       }
+      // What does not fit waits in the queue ahead of it.
+      if (waits == isa::maxWaits) {
+        isa::Instruction ahead = queueOp(Opcode::WAIT, o.queue());
+        ahead.waits = std::exchange(kernel.program[position].waits, {});
+        insertAt(position++, ahead);
+        waits = 0;
+      }
+      kernel.program[position].waits[waits++] = {sem, 1};
+      handOvers.push_back({from, position, sem});
+      for (size_t other = 0; other < queues; ++other)
+        known[other] = std::max(known[other], clocks[earlier][other]);
+      known[q] = i + 1;
     }
     known[me] = inQueue[me].size() + 1;
     knowledge[me] = known;
@@ -625,26 +652,49 @@ private:
     clocks.push_back(known);
   }
 
-  void signal(size_t position, uint8_t sem) {
+  static isa::Instruction queueOp(Opcode opcode, Queue queue) {
+    isa::Instruction inst;
+    inst.opcode = opcode;
+    inst.fields[isa::wait::queue] = int64_t(queue);
+    return inst;
+  }
+  /// Moves the instruction there, the last one, by one place.
+  void insertAt(size_t position, const isa::Instruction &inst) {
+    kernel.program.insert(kernel.program.begin() + long(position), inst);
+    for (HandOver &h : handOvers)
+      if (h.to == position && inst.opcode == Opcode::SIGNAL)
+        ++h.to;
+  }
+
+  /// False if it has no place left.
+  bool signal(size_t position, uint8_t sem) {
     for (isa::SemaphoreStep &s : kernel.program[position].signals)
       if (s.count == 0) {
         s = {sem, 1};
-        return;
+        return true;
       }
-    ADD_FAILURE() << "an instruction has one semaphore for each other queue";
+    return false;
   }
 
+  const unsigned matrixEngines;
   Random random;
   std::vector<Operation> operations;
   std::vector<size_t> positions;
-  std::vector<std::array<size_t, 4>> clocks;
-  std::array<std::vector<size_t>, 4> inQueue;
-  std::array<std::array<size_t, 4>, 4> knowledge{};
+  /// ld, st, mx, vx, mx1; how many of each queue's instructions are over.
+  static constexpr size_t queues = 5;
+  using Knowledge = std::array<size_t, queues>;
+  std::vector<Knowledge> clocks;
+  std::array<std::vector<size_t>, queues> inQueue;
+  std::array<Knowledge, queues> knowledge{};
 };
+
+/// Every other program uses two matrix engines.
+unsigned enginesOf(uint64_t seed) { return 1 + unsigned(seed % 2); }
 
 /// Machines whose parts race in different ways.
 Architecture speed(unsigned variant) {
   Architecture a = tinyArchitecture();
+  a.matrix.count = 2;
   a.tdmemBytes = 1 << 20;
   a.imemBytes = 1 << 20;
   switch (variant) {
@@ -682,6 +732,7 @@ Architecture anySpeed(Random &random) {
     return values.begin()[random.below(values.size())];
   };
   Architecture a = tinyArchitecture();
+  a.matrix.count = 2;
   a.queueDepth = pick({1, 2, 3, 8, 64});
   a.matrix.fillLatency = pick({1, 2, 9, 200});
   a.vector.lanes = pick({1, 4, 8, 64});
@@ -745,7 +796,7 @@ Outcome runAt(const RandomProgram &program, const Kernel &kernel,
 
 TEST(RandomProgram, LeavesTheReferencesBytesAtAnySpeed) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    RandomProgram program(seed);
+    RandomProgram program(seed, 40, enginesOf(seed));
     for (unsigned s = 0; s < speeds; ++s) {
       Outcome o = runAt(program, program.kernel, speed(s), s == 0);
       ASSERT_TRUE(o.completed) << "seed " << seed << ", machine " << s;
@@ -759,7 +810,7 @@ TEST(RandomProgram, LeavesTheReferencesBytesAtAnySpeed) {
 TEST(RandomProgram, WithoutAHandOverThereIsARaceOrNoDifference) {
   unsigned races = 0, differences = 0, harmless = 0;
   for (uint64_t seed = 100; seed < 112; ++seed) {
-    RandomProgram program(seed);
+    RandomProgram program(seed, 40, enginesOf(seed));
     for (const HandOver &h : program.handOvers) {
       Kernel kernel = program.kernel;
       auto remove = [&](auto &steps) {
@@ -798,7 +849,7 @@ std::vector<std::string> fuzz(uint64_t first, uint64_t count) {
        ++seed) {
     Random random(seed);
     Architecture arch = anySpeed(random);
-    RandomProgram program(seed, 3 + unsigned(random.below(8)));
+    RandomProgram program(seed, 3 + unsigned(random.below(8)), enginesOf(seed));
     Outcome o = runAt(program, program.kernel, arch, false);
     if (!o.completed || !same(o.memory, program.expected))
       wrong.push_back("seed " + std::to_string(seed) +
@@ -845,7 +896,8 @@ TEST(RandomProgram, EveryEngineCycleHasOneCause) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     Random random(seed);
     Architecture arch = anySpeed(random);
-    RandomProgram program(seed, 3 + unsigned(random.below(20)));
+    RandomProgram program(seed, 3 + unsigned(random.below(20)),
+                          enginesOf(seed));
     Machine m(arch);
     m.write(Machine::dataArea, program.initial.global);
     isa::Packet packet;
@@ -857,14 +909,14 @@ TEST(RandomProgram, EveryEngineCycleHasOneCause) {
       while ((reason = m.device.advance(at)) == StopReason::Interrupted)
         (void)m.device.takeInterrupts();
       Statistics s = m.device.statistics();
-      for (size_t e = 0; e < numEngines; ++e)
+      ASSERT_EQ(s.cores[0].engines.size(), numEngines + 1);
+      for (size_t e = 0; e < numEngines + 1; ++e)
         ASSERT_EQ(s.cores[0].engines[e].total(), s.cycles)
             << "seed " << seed << ", " << engineName(Engine(e));
     }
     Statistics s = m.device.statistics();
     const EngineTable &engines = s.cores[0].engines;
-    ASSERT_EQ(engines[size_t(Engine::Matrix)][StallCause::Busy],
-              program.streamed())
+    ASSERT_EQ(engines.matrix()[StallCause::Busy], program.matrixCycles())
         << "seed " << seed;
     ASSERT_EQ(engines[size_t(Engine::Sequencer)][StallCause::Busy],
               s.cores[0].instructions)

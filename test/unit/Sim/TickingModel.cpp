@@ -7,7 +7,9 @@
 
 #include "TickingModel.h"
 #include "TickingBanks.h"
+#include <algorithm>
 #include <deque>
+#include <tuple>
 
 namespace tessera::sim::test {
 
@@ -570,49 +572,72 @@ private:
 } // namespace
 
 CoreSpans tickCore(const Architecture &arch, const CoreJobs &jobs) {
-  MatrixGrid matrix(arch, jobs.matrix);
+  std::deque<MatrixGrid> matrix;
+  matrix.emplace_back(arch, jobs.matrix);
+  for (const std::vector<MatrixJob> &further : jobs.furtherMatrix)
+    matrix.emplace_back(arch, further);
   VectorLanes vector(arch, jobs.vector);
   auto load = tickingDma(arch, {16, 4}, jobs.loads, false),
        store = tickingDma(arch, {0, 0, true}, jobs.stores, true);
   auto over = [&] {
-    return matrix.over() && vector.over() && load->over() && store->over();
+    return std::all_of(matrix.begin(), matrix.end(),
+                       [](const MatrixGrid &grid) { return grid.over(); }) &&
+           vector.over() && load->over() && store->over();
   };
+  // Turns of a cycle, by what asked first and then by the engines' order.
+  constexpr int loadBursts = 0, storeBursts = 1, loads = 2, stores = 3,
+                lanes = 4, grids = 5;
   for (uint64_t now = 0; !over() && now < 1'000'000; ++now) {
     BusyBanks busy;
     load->arrive(now);
     store->arrive(now);
-    matrix.prepare(now);
+    for (MatrixGrid &grid : matrix)
+      grid.prepare(now);
     vector.prepare(now);
-    // What asked first goes first; at equal time the engines' order decides.
-    std::set<std::pair<uint64_t, int>> order;
+    struct Turn {
+      uint64_t age;
+      int rank, who;
+      bool operator<(const Turn &other) const {
+        return std::tie(age, rank) < std::tie(other.age, other.rank);
+      }
+    };
+    std::set<Turn> order;
     for (uint64_t age : load->ages())
-      order.emplace(age, 0);
+      order.insert({age, 0, loadBursts});
     for (uint64_t age : store->ages())
-      order.emplace(age, 1);
-    order.emplace(askedAt(matrix.rowsAge(), Asks::Begins), 4);
-    order.emplace(askedAt(matrix.weightsAge(), Asks::Begins), 5);
-    order.emplace(askedAt(vector.age(), Asks::Begins), 6);
-    order.emplace(askedAt(now, Asks::Begins), 2);
-    order.emplace(askedAt(now, Asks::Begins), 3);
-    for (auto [age, who] : order) {
-      if (who == 0)
-        load->serve(age, busy);
-      else if (who == 1)
-        store->serve(age, busy);
-      else if (who == 2)
+      order.insert({age, 1, storeBursts});
+    order.insert({askedAt(now, Asks::Begins), 2, loads});
+    order.insert({askedAt(now, Asks::Begins), 3, stores});
+    for (size_t i = 0; i < matrix.size(); ++i) {
+      int first = 2 * int(i);
+      order.insert({askedAt(matrix[i].rowsAge(), Asks::Begins), 4 + first,
+                    grids + first});
+      order.insert({askedAt(matrix[i].weightsAge(), Asks::Begins), 5 + first,
+                    grids + first + 1});
+    }
+    order.insert({askedAt(vector.age(), Asks::Begins), 1000, lanes});
+    for (const Turn &turn : order) {
+      if (turn.who == loadBursts)
+        load->serve(turn.age, busy);
+      else if (turn.who == storeBursts)
+        store->serve(turn.age, busy);
+      else if (turn.who == loads)
         load->step(busy);
-      else if (who == 3)
+      else if (turn.who == stores)
         store->step(busy);
-      else if (who == 4)
-        matrix.moveBeats(busy);
-      else if (who == 5)
-        matrix.loadWeights(busy);
-      else
+      else if (turn.who == lanes)
         vector.access(busy, now);
+      else if ((turn.who - grids) % 2 == 0)
+        matrix[size_t(turn.who - grids) / 2].moveBeats(busy);
+      else
+        matrix[size_t(turn.who - grids) / 2].loadWeights(busy);
     }
   }
-  return {matrix.results(), vector.results(), load->results(),
-          store->results()};
+  CoreSpans spans{matrix[0].results(), vector.results(), load->results(),
+                  store->results(), {}};
+  for (size_t i = 1; i < matrix.size(); ++i)
+    spans.furtherMatrix.push_back(matrix[i].results());
+  return spans;
 }
 
 std::vector<Span> tickVector(const Architecture &arch,

@@ -65,11 +65,15 @@ struct CoreJobs {
   std::vector<VectorJob> vector;
   /// Loads from memory and copies; stores to the core's own scratchpad.
   std::vector<DmaJob> loads, stores;
+  /// Of the matrix engines behind the first one.
+  std::vector<std::vector<MatrixJob>> furtherMatrix = {};
 };
 struct CoreSpans {
   std::vector<Span> matrix, vector, loads, stores;
+  std::vector<std::vector<Span>> furtherMatrix;
 };
 CoreSpans tickCore(const Architecture &arch, const CoreJobs &jobs);
+
 
 /// The cycles that the engine is occupied, from start to the next start.
 /// A transpose of f32 [matrices, rows, columns]; the destination is dense.

@@ -72,7 +72,7 @@ private:
   };
   struct CoreTracks {
     uint64_t process = 0, kernel = 0;
-    std::array<Lanes, numEngines> engines;
+    std::array<Lanes, maxEngines> engines;
     std::map<uint32_t, uint64_t> semaphores;
     const TracedDispatch *dispatch = nullptr;
   };

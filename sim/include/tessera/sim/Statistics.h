@@ -14,8 +14,10 @@
 #ifndef TESSERA_SIM_STATISTICS_H
 #define TESSERA_SIM_STATISTICS_H
 
+#include "tessera/ISA/Instruction.h"
 #include "tessera/Support/NumericFormat.h"
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -23,10 +25,34 @@
 
 namespace tessera::sim {
 
-/// The units of a core whose cycles are accounted.
-enum class Engine : uint8_t { Sequencer, Load, Store, Matrix, Vector };
-inline constexpr unsigned numEngines = 5;
-/// "sequencer", "load", "store", "matrix", "vector".
+/// The units of a core whose cycles are accounted, in the order of the queues
+/// (isa::Queue); `Matrix` is the first matrix engine.
+enum class Engine : uint8_t {
+  Sequencer,
+  Load,
+  Store,
+  Matrix,
+  Vector,
+  Matrix1,
+  Matrix2,
+  Matrix3,
+  Matrix4,
+  Matrix5,
+  Matrix6,
+  Matrix7
+};
+/// Of a core with one matrix engine; of a core with the most.
+inline constexpr unsigned numEngines = 5, maxEngines = isa::numQueues;
+constexpr Engine engineOf(isa::Queue queue) { return Engine(unsigned(queue)); }
+/// Matrix engine 0 .. 7.
+constexpr Engine matrixEngine(unsigned number) {
+  return engineOf(isa::matrixQueue(number));
+}
+/// Its number; nullopt if it is no matrix engine.
+constexpr std::optional<unsigned> matrixNumber(Engine engine) {
+  return isa::matrixEngineOf(isa::Queue(unsigned(engine)));
+}
+/// "sequencer", "load", "store", "matrix", "vector", "matrix1" … "matrix7".
 std::string_view engineName(Engine engine);
 
 /// What an engine did in a cycle. Every engine-cycle has exactly one cause.
@@ -37,7 +63,7 @@ enum class StallCause : uint8_t {
   WaitSequencer, ///< Waited for a semaphore that this engine signals; for the
   WaitLoad,      ///< sequencer also for a free place in that engine's queue.
   WaitStore,
-  WaitMatrix,
+  WaitMatrix, ///< Any of the matrix engines.
   WaitVector,
   BankConflict,     ///< Scratchpad bank conflicts.
   BackPressure,     ///< DMA or NoC cannot take more.
@@ -62,12 +88,33 @@ struct EngineCycles {
   bool operator==(const EngineCycles &) const = default;
 };
 
-using EngineTable = std::array<EngineCycles, numEngines>;
+/// The cycles of each unit of a core, or of several cores together.
+class EngineTable {
+public:
+  EngineTable() : EngineTable(1) {}
+  explicit EngineTable(unsigned matrixEngines)
+      : rows(numEngines + matrixEngines - 1) {}
+
+  size_t size() const { return rows.size(); }
+  EngineCycles &operator[](size_t engine) { return rows[engine]; }
+  const EngineCycles &operator[](size_t engine) const { return rows[engine]; }
+  auto begin() const { return rows.begin(); }
+  auto end() const { return rows.end(); }
+  /// Of all its matrix engines.
+  EngineCycles matrix() const;
+  /// Takes the other's further engines too.
+  EngineTable &operator+=(const EngineTable &other);
+  EngineTable &operator-=(const EngineTable &other);
+  bool operator==(const EngineTable &) const = default;
+
+private:
+  std::vector<EngineCycles> rows; ///< By Engine.
+};
 using MacCounts = std::array<uint64_t, numNumericFormats>;
 
 struct CoreStatistics {
-  EngineTable engines{}; ///< Each sums to the cycles simulated.
-  MacCounts macs{};      ///< M·N·K of every mma, by the format of its `a`.
+  EngineTable engines; ///< Each sums to the cycles simulated.
+  MacCounts macs{};    ///< M·N·K of every mma, by the format of its `a`.
   uint64_t instructions = 0;
   /// Highest byte of the scratchpad ever written, plus one.
   uint64_t spmPeakBytes = 0;
@@ -116,7 +163,7 @@ struct DispatchRecord {
   uint64_t spmPeakBytes = 0;
   uint64_t dramBytesRead = 0, dramBytesWritten = 0;
   /// Engine-cycles of its cores from start to halt, summed over the cores.
-  EngineTable engines{};
+  EngineTable engines;
 
   uint64_t cycles() const { return endCycle - startCycle; }
 };
@@ -163,6 +210,7 @@ struct Statistics {
   MacCounts macs() const;
   uint64_t totalMacs() const;
   uint64_t spmPeakBytes() const; ///< Largest of the cores.
+  /// Busy cycles summed over the cores; of `Matrix`: of all matrix engines.
   uint64_t busy(Engine engine) const;
 };
 
