@@ -51,8 +51,8 @@ protected:
     core.spmPeakBytes = 4096;
     core.instructions = 77;
     using sim::Engine, sim::StallCause;
-    for (sim::EngineCycles &engine : core.engines)
-      engine.byCause[size_t(StallCause::NoKernel)] = 20000;
+    for (size_t engine = 0; engine < core.engines.size(); ++engine)
+      core.engines[engine].byCause[size_t(StallCause::NoKernel)] = 20000;
     auto charge = [&](Engine engine, StallCause cause, uint64_t cycles) {
       core.engines[size_t(engine)].byCause[size_t(cause)] += cycles;
       core.engines[size_t(engine)].byCause[size_t(StallCause::NoKernel)] -=
