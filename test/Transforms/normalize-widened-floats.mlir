@@ -11,8 +11,8 @@ func.func @padded_product(%x: tensor<4x6xf32>, %w: tensor<8x8xbf16>) -> tensor<4
   // CHECK: tensor<4x6xbf16> to tensor<4x8xbf16>
   // CHECK: linalg.generic {{.*}} ins(%[[P]], %[[W]] : tensor<4x8xbf16>, tensor<8x8xbf16>) outs(%{{.*}} : tensor<4x8xf32>)
   // CHECK-NEXT: ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: f32)
-  // CHECK-DAG: arith.extf %[[A]]
-  // CHECK-DAG: arith.extf %[[B]]
+  // CHECK-DAG: arith.extf %[[A]] :
+  // CHECK-DAG: arith.extf %[[B]] :
   %zero = arith.constant 0.0 : f32
   %narrow = tensor.empty() : tensor<4x6xbf16>
   %rounded = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
