@@ -49,7 +49,7 @@ Result<KernelCode> encodeKernel(isa::KernelOp kernel,
     if (status.ok())
       status = isa::encode(inst, code.text);
     if (!status.ok())
-      status = status.withContext(location);
+      status = status.withContext(last);
     ++position;
   });
   if (!status.ok())

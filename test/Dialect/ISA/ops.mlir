@@ -93,8 +93,8 @@ isa.kernel @every_instruction args 2 {
   isa.wait queue = seq wait(s31 >= 1023)
   // CHECK-NEXT:  isa.signal queue = mx signal(s2 += 1, s3 += 2, s4 += 3)
   isa.signal queue = mx signal(s2 += 1, s3 += 2, s4 += 3)
-  // CHECK-NEXT:  isa.wait queue = mx7 wait(s1 >= 1)
-  isa.wait queue = mx7 wait(s1 >= 1)
+  // CHECK-NEXT:  isa.wait queue = mx7 wait(s20 >= 1)
+  isa.wait queue = mx7 wait(s20 >= 1)
   // CHECK-NEXT:  isa.fence
   isa.fence
   // CHECK-NEXT:  isa.signal.core queue = st, core = r3, sem = 31, count = 65535
@@ -115,8 +115,8 @@ isa.kernel @every_instruction args 2 {
   isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0
   // CHECK-NEXT:  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b
   isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b
-  // CHECK-NEXT:  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b, queue = mx7 wait(s6 >= 1)
-  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b, queue = mx7 wait(s6 >= 1)
+  // CHECK-NEXT:  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b, queue = mx7 wait(s20 >= 1)
+  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, keep_b, queue = mx7 wait(s20 >= 1)
   // The first engine needs no name.
   // CHECK-NEXT:  isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0{{$}}
   isa.mma acc = t2, a = t0, b = t1, m_dims = [], n_dims = [0], accumulate = no, ra = r0, queue = mx

@@ -102,9 +102,10 @@ def semaphores(source):
         for found in lists(source, place):
             if found.group(1) != "wait":
                 continue
-            queue = queue_of[place.name]
-            if place.name == "wait":
-                queue = re.search(r"queue\s*=\s*(\w+)", source[place.start:place.end]).group(1)
+            named = re.search(r"\bqueue\s*=\s*(\w+)", source[place.start:place.end])
+            # The first matrix engine has no name in `mma`.
+            queue = (named.group(1) if named else "mx" if place.name == "mma"
+                     else queue_of[place.name])
             for sem, _, count in ENTRY.findall(found.group(2)):
                 units = max(result.get(int(sem), (queue, 0))[1], int(count))
                 result[int(sem)] = (queue, units)

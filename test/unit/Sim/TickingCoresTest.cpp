@@ -156,7 +156,7 @@ private:
       if (tensors[c] < 12) {
         CoreStep &s = add(c, Kind::Store);
         s.core = below(cores);
-        s.address = inbox(c) + 4 * below(512);
+        s.address = inbox(c) + 16 * below(128);
         s.bytes = 4 + 4 * below(120);
         s.posted = below(4) == 0;
         ++tensors[c];
@@ -223,7 +223,8 @@ private:
         isa::Descriptor to = dense(Space::Core, s.address, s.bytes);
         to.base |= uint64_t(s.core) << 32;
         kernel.td(td++, to);
-        kernel.td(td++, dense(Space::Spm, 28672, s.bytes));
+        kernel.td(td, dense(Space::Spm, 24576 + td / 2 * 512, s.bytes));
+        ++td;
       } else if (s.kind == Kind::Multicast) {
         kernel.td(td++, dense(Space::Spm, 32768 + core * 512, s.bytes));
         kernel.td(td++, dense(Space::Global, s.address, s.bytes));
