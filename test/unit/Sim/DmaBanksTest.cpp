@@ -35,7 +35,7 @@ struct Meeting {
     a.strides[0] = 128;
     k.td(20, tensor(Space::Acc, F32, {streamed, 8}, 0));
     k.td(21, a);
-    k.td(22, tensor(Space::Spm, BF16, {8, 8}, 16384 + 128));
+    k.spm(22, BF16, {8, 8}, 16384 + 128);
     if (prepare)
       prepare(k);
   }
@@ -82,7 +82,7 @@ TEST(DmaBanks, ABurstThatComesGoesAroundAStream) {
   for (bool streams : {false, true}) {
     Meeting meeting(streams, [](Body &k) {
       k.td(0, atBank(0));
-      k.td(1, tensor(Space::Global, F32, {16}, data));
+      k.global(1, F32, {16}, data);
     });
     EXPECT_EQ(meeting.run([](Body &k) { k.load(0, 1); }),
               streams ? 48u - 11 + 1 : 17u);
@@ -94,8 +94,8 @@ TEST(DmaBanks, ABurstThatComesGoesAroundAStream) {
 // once. While it is under way the engine waits for the memory, then for banks.
 TEST(DmaBanks, BurstsDoNotWaitForEachOther) {
   Meeting meeting(true, [](Body &k) {
-    k.td(0, tensor(Space::Spm, F32, {32}, 49152));
-    k.td(1, tensor(Space::Global, F32, {32}, data));
+    k.spm(0, F32, {32}, 49152);
+    k.global(1, F32, {32}, data);
   });
   EXPECT_EQ(meeting.run([](Body &k) { k.load(0, 1); }), 48u - 11 + 1);
   EXPECT_EQ(meeting.conflicts(Engine::Load), 48u - 31);
@@ -105,8 +105,8 @@ TEST(DmaBanks, BurstsDoNotWaitForEachOther) {
 // s + 48; it comes 16 later.
 TEST(DmaBanks, ABurstKeepsItsPlaceUntilItIsWritten) {
   Meeting meeting(true, [](Body &k) {
-    k.td(0, tensor(Space::Spm, F32, {32}, 49152));
-    k.td(1, tensor(Space::Global, F32, {32}, data));
+    k.spm(0, F32, {32}, 49152);
+    k.global(1, F32, {32}, data);
   });
   Architecture arch = tinyArchitecture();
   arch.dma.outstanding = 1;
@@ -120,7 +120,7 @@ TEST(DmaBanks, ABurstKeepsItsPlaceUntilItIsWritten) {
 TEST(DmaBanks, AStoreReadsWhatItSends) {
   for (bool streams : {false, true}) {
     Meeting meeting(streams, [](Body &k) {
-      k.td(0, tensor(Space::Global, F32, {16}, data));
+      k.global(0, F32, {16}, data);
       k.td(1, atBank(0));
     });
     EXPECT_EQ(meeting.run([](Body &k) { k.store(0, 1); }),
@@ -133,7 +133,7 @@ TEST(DmaBanks, AStoreReadsWhatItSends) {
 // 1: 8 cycles to be read, from s + 11 on; the burst is sent in the last.
 TEST(DmaBanks, ABurstIsSentWithItsLastWords) {
   Meeting meeting(false, [](Body &k) {
-    k.td(0, tensor(Space::Global, F32, {8}, data));
+    k.global(0, F32, {8}, data);
     isa::Descriptor apart = tensor(Space::Spm, F32, {8}, 49152 + 16);
     apart.strides[0] = 64;
     k.td(1, apart);
@@ -160,11 +160,8 @@ TEST(DmaBanks, ACopyReadsAndWrites) {
 // follow the first.
 TEST(DmaBanks, AFillGoesAroundAStream) {
   for (bool streams : {false, true}) {
-    Meeting meeting(streams, [](Body &k) {
-      k.td(0, tensor(Space::Spm, F32, {96}, 49152));
-    });
-    EXPECT_EQ(meeting.run(
-                  [](Body &k) { k.add(Opcode::FILL, {{isa::fill::dst, 0}}); }),
+    Meeting meeting(streams, [](Body &k) { k.spm(0, F32, {96}, 49152); });
+    EXPECT_EQ(meeting.run([](Body &k) { k.fill(0); }),
               streams ? 48u - 11 + 6 : 6u);
     EXPECT_EQ(meeting.conflicts(Engine::Load), streams ? 48u - 11 : 0u);
   }
@@ -175,19 +172,15 @@ TEST(DmaBanks, AFillGoesAroundAStream) {
 TEST(DmaBanks, AGatherReadsItsIndices) {
   for (bool streams : {false, true}) {
     Meeting meeting(streams, [](Body &k) {
-      k.td(2, tensor(Space::Spm, I32, {1}, 49152));
-      k.add(Opcode::FILL, {{isa::fill::dst, 2}});
+      k.spm(2, I32, {1}, 49152);
+      k.fill(2);
       isa::Descriptor row = atBank(4),
                       table = tensor(Space::Global, F32, {4, 16}, data);
       row.rank = 2, row.extents = {1, 16, 1, 1, 1, 1}, row.strides = {16, 1};
       k.td(0, row);
       k.td(1, table);
     });
-    EXPECT_EQ(meeting.run([](Body &k) {
-      k.add(Opcode::LOADGATHER, {{isa::load_gather::dst, 0},
-                                 {isa::load_gather::src, 1},
-                                 {isa::load_gather::index, 2}});
-    }),
+    EXPECT_EQ(meeting.run([](Body &k) { k.gather(0, 1, 2); }),
               streams ? 49u - 11 + 16 + 1 : 18u);
   }
 }
@@ -198,7 +191,7 @@ TEST(DmaBanks, PaddingIsWritten) {
   for (bool streams : {false, true}) {
     Meeting meeting(streams, [](Body &k) {
       k.td(0, atBank(0));
-      k.td(1, tensor(Space::Global, F32, {16}, data));
+      k.global(1, F32, {16}, data);
       k.window(1, 0, -4, 12);
     });
     EXPECT_EQ(meeting.run([](Body &k) {

@@ -42,6 +42,32 @@ struct Body : Kernel {
                                 {isa::td_window::dim, dim},
                                 {isa::td_window::step, step}});
   }
+  void spm(unsigned reg, NumericFormat format,
+           std::initializer_list<uint32_t> extents, uint64_t base) {
+    td(reg, tensor(isa::Space::Spm, format, extents, base));
+  }
+  void global(unsigned reg, NumericFormat format,
+              std::initializer_list<uint32_t> extents, uint64_t base) {
+    td(reg, tensor(isa::Space::Global, format, extents, base));
+  }
+  isa::Instruction &gather(unsigned dst, unsigned src, unsigned index,
+                           std::initializer_list<Step> signals = {}) {
+    return add(isa::Opcode::LOADGATHER,
+               {{isa::load_gather::dst, dst},
+                {isa::load_gather::src, src},
+                {isa::load_gather::index, index}},
+               {}, signals);
+  }
+  isa::Instruction &scatter(unsigned dst, unsigned src, unsigned index) {
+    return add(isa::Opcode::STORESCATTER, {{isa::store_scatter::dst, dst},
+                                           {isa::store_scatter::src, src},
+                                           {isa::store_scatter::index, index}});
+  }
+  void fill(unsigned dst, uint32_t bits = 0,
+            std::initializer_list<Step> signals = {}) {
+    add(isa::Opcode::FILL, {{isa::fill::dst, dst}, {isa::fill::value, bits}},
+        {}, signals);
+  }
   isa::Instruction &flag(unsigned field) {
     program.back().fields[field] = 1;
     return program.back();

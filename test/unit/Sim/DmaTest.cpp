@@ -61,10 +61,10 @@ TEST(DmaNetwork, LoadsTakeThePlacesBeforeStores) {
   for (bool stores : {false, true}) {
     Machine m(arch);
     Body k;
-    k.td(0, tensor(Space::Spm, F32, {768}, 0));
-    k.td(1, tensor(Space::Global, F32, {768}, data));
-    k.td(2, tensor(Space::Global, F32, {256}, data + 3072));
-    k.td(3, tensor(Space::Spm, F32, {256}, 8192));
+    k.spm(0, F32, {768}, 0);
+    k.global(1, F32, {768}, data);
+    k.global(2, F32, {256}, data + 3072);
+    k.spm(3, F32, {256}, 8192);
     k.rest();
     uint32_t pc = k.here();
     k.load(0, 1);
@@ -93,10 +93,10 @@ TEST(DmaWindow, LoadReadsPaddingOutside) {
   Body k;
   isa::Descriptor source = tensor(Space::Global, F32, {3, 16}, data);
   source.padding = std::bit_cast<uint32_t>(-1.0f);
-  k.td(0, tensor(Space::Spm, F32, {3, 16}, 0));
+  k.spm(0, F32, {3, 16}, 0);
   k.td(1, source);
-  k.td(2, tensor(Space::Global, F32, {48}, data + 2048));
-  k.td(3, tensor(Space::Spm, F32, {48}, 0));
+  k.global(2, F32, {48}, data + 2048);
+  k.spm(3, F32, {48}, 0);
   k.window(1, 0, -1, 2);
   k.rest();
   uint32_t pc = k.here();
@@ -122,9 +122,9 @@ TEST(DmaWindow, BothEdgesOfTwoDimensionsWithAStep) {
   isa::Descriptor source = tensor(Space::Global, F32, {4, 4}, data);
   source.strides = {10, 2};
   source.padding = std::bit_cast<uint32_t>(100.0f);
-  k.td(0, tensor(Space::Spm, F32, {4, 4}, 0));
+  k.spm(0, F32, {4, 4}, 0);
   k.td(1, source);
-  k.td(2, tensor(Space::Global, F32, {4, 4}, data + 2048));
+  k.global(2, F32, {4, 4}, data + 2048);
   k.window(1, 0, -2, 6, 2);
   k.window(1, 1, -1, 5, 2);
   k.load(0, 1, {}, {{2, 1}});
@@ -143,9 +143,9 @@ TEST(DmaWindow, NothingInside) {
   Body k;
   isa::Descriptor source = tensor(Space::Global, F32, {3, 16}, data);
   source.padding = std::bit_cast<uint32_t>(7.0f);
-  k.td(0, tensor(Space::Spm, F32, {3, 16}, 0));
+  k.spm(0, F32, {3, 16}, 0);
   k.td(1, source);
-  k.td(2, tensor(Space::Global, F32, {3, 16}, data + 2048));
+  k.global(2, F32, {3, 16}, data + 2048);
   k.window(1, 0, 1ll << 40, 2);
   k.rest();
   uint32_t pc = k.here();
@@ -162,8 +162,8 @@ TEST(DmaWindow, StoreLeavesWhatIsOutside) {
   Machine m;
   m.write(data + 2048, std::vector<float>(20, -1.0f));
   Body k;
-  k.td(0, tensor(Space::Spm, F32, {4, 4}, 0));
-  k.td(1, tensor(Space::Global, F32, {4, 4}, data));
+  k.spm(0, F32, {4, 4}, 0);
+  k.global(1, F32, {4, 4}, data);
   isa::Descriptor to = tensor(Space::Global, F32, {4, 4}, data + 2048);
   to.strides[0] = 5; // a tensor of 4 x 5
   k.td(2, to);
@@ -191,8 +191,8 @@ TEST(DmaWindow, StoreLeavesWhatIsOutside) {
 TEST(DmaWindow, WithoutTheOptionIsAFault) {
   for (bool storing : {false, true}) {
     Body k;
-    k.td(0, tensor(Space::Spm, F32, {4}, 0));
-    k.td(1, tensor(Space::Global, F32, {4}, data));
+    k.spm(0, F32, {4}, 0);
+    k.global(1, F32, {4}, data);
     k.window(1, 0, -1, 8);
     if (storing)
       k.store(1, 0);
@@ -204,9 +204,9 @@ TEST(DmaWindow, WithoutTheOptionIsAFault) {
   Machine m;
   m.write(data, counting(8));
   Body k;
-  k.td(0, tensor(Space::Spm, F32, {4}, 0));
-  k.td(1, tensor(Space::Global, F32, {4}, data));
-  k.td(2, tensor(Space::Global, F32, {4}, data + 2048));
+  k.spm(0, F32, {4}, 0);
+  k.global(1, F32, {4}, data);
+  k.global(2, F32, {4}, data + 2048);
   k.window(1, 0, 4, 8);
   k.load(0, 1, {}, {{2, 1}});
   k.store(2, 0, {{2, 1}});
@@ -301,10 +301,10 @@ TEST(DmaConvert, WidensAndRounds) {
   m.write(data, std::vector<uint32_t>{0x3f800000, 0x3f808000, 0x3f818000,
                                       0xff800000, 0xffc12345, 0x7f7f0000});
   Body k;
-  k.td(0, tensor(Space::Spm, BF16, {6}, 0));
-  k.td(1, tensor(Space::Global, F32, {6}, data));
-  k.td(2, tensor(Space::Global, F32, {6}, data + 2048));
-  k.td(3, tensor(Space::Global, BF16, {6}, data + 2304));
+  k.spm(0, BF16, {6}, 0);
+  k.global(1, F32, {6}, data);
+  k.global(2, F32, {6}, data + 2048);
+  k.global(3, BF16, {6}, data + 2304);
   k.load(0, 1, {}, {{2, 1}});
   k.flag(isa::load::convert);
   k.store(2, 0, {{2, 1}}); // widened again
@@ -324,10 +324,10 @@ TEST(DmaConvert, WidensAndRounds) {
 TEST(DmaConvert, TheWiderNearSideTakesMoreSlots) {
   Machine m;
   Body k;
-  k.td(0, tensor(Space::Spm, F32, {64}, 0));
-  k.td(1, tensor(Space::Global, BF16, {64}, data));
-  k.td(2, tensor(Space::Spm, BF16, {64}, 4096));
-  k.td(3, tensor(Space::Global, F32, {64}, data));
+  k.spm(0, F32, {64}, 0);
+  k.global(1, BF16, {64}, data);
+  k.spm(2, BF16, {64}, 4096);
+  k.global(3, F32, {64}, data);
   k.rest();
   uint32_t pc = k.here();
   k.load(0, 1);
@@ -348,8 +348,8 @@ TEST(DmaConvert, TheWiderNearSideTakesMoreSlots) {
 TEST(DmaConvert, OnlyBetweenFloatsAndOnlyIfSaid) {
   auto load = [](NumericFormat to, NumericFormat from, bool convert) {
     Body k;
-    k.td(0, tensor(Space::Spm, to, {8}, 64));
-    k.td(1, tensor(Space::Global, from, {8}, data));
+    k.spm(0, to, {8}, 64);
+    k.global(1, from, {8}, data);
     k.load(0, 1);
     if (convert)
       k.flag(isa::load::convert);
@@ -377,7 +377,7 @@ static std::pair<uint64_t, uint64_t> transposed(int64_t distance, bool option) {
   far.strides = {1, 16};
   k.td(0, near);
   k.td(1, far);
-  k.td(2, tensor(Space::Global, F32, {16, 8}, data + 2048));
+  k.global(2, F32, {16, 8}, data + 2048);
   k.rest();
   uint32_t pc = k.here();
   k.load(0, 1, {}, {{2, 1}});
@@ -419,20 +419,16 @@ TEST(DmaGather, TakesRowsByIndex) {
   m.write(data, counting(16 * 32)); // 32 rows of 16
   m.write(data + 2048, std::vector<int32_t>{31, 0, 7, 7, 2});
   Body k;
-  k.td(0, tensor(Space::Spm, F32, {5, 16}, 0));
-  k.td(1, tensor(Space::Global, F32, {32, 16}, data));
-  k.td(2, tensor(Space::Spm, I32, {5}, 4096));
-  k.td(3, tensor(Space::Global, I32, {5}, data + 2048));
-  k.td(4, tensor(Space::Global, F32, {5, 16}, data + 3072));
+  k.spm(0, F32, {5, 16}, 0);
+  k.global(1, F32, {32, 16}, data);
+  k.spm(2, I32, {5}, 4096);
+  k.global(3, I32, {5}, data + 2048);
+  k.global(4, F32, {5, 16}, data + 3072);
   k.load(2, 3, {}, {{2, 1}});
   k.wait(Queue::Seq, {{2, 1}});
   k.rest();
   uint32_t pc = k.here();
-  k.add(Opcode::LOADGATHER,
-        {{isa::load_gather::dst, 0},
-         {isa::load_gather::src, 1},
-         {isa::load_gather::index, 2}},
-        {}, {{2, 1}});
+  k.gather(0, 1, 2, {{2, 1}});
   k.store(4, 0, {{2, 1}});
   k.halt();
   m.run(k);
@@ -456,18 +452,14 @@ Body gatherOf(std::initializer_list<int32_t> indices, bool pad,
       tensor(Space::Global, F32, {uint32_t(tableRows), 4}, data);
   table.padding = std::bit_cast<uint32_t>(0.5f);
   for (int32_t index : indices) {
-    k.td(5, tensor(Space::Spm, I32, {1}, 4096 + 4 * at++));
-    k.add(Opcode::FILL,
-          {{isa::fill::dst, 5}, {isa::fill::value, uint32_t(index)}});
+    k.spm(5, I32, {1}, 4096 + 4 * at++);
+    k.fill(5, uint32_t(index));
   }
-  k.td(0, tensor(Space::Spm, F32, {at, 4}, 0));
+  k.spm(0, F32, {at, 4}, 0);
   k.td(1, table);
-  k.td(2, tensor(Space::Spm, I32, {at}, 4096));
+  k.spm(2, I32, {at}, 4096);
   k.rest();
-  k.add(Opcode::LOADGATHER, {{isa::load_gather::dst, 0},
-                             {isa::load_gather::src, 1},
-                             {isa::load_gather::index, 2},
-                             {isa::load_gather::pad, pad}});
+  k.gather(0, 1, 2).fields[isa::load_gather::pad] = pad;
   return k;
 }
 } // namespace
@@ -482,7 +474,7 @@ TEST(DmaGather, IndicesOutOfRange) {
   Body k = gatherOf({-1, 7, 8, 0, 1 << 30}, true);
   uint32_t pc = k.here() - 1;
   k.signal(Queue::Ld, {{2, 1}});
-  k.td(4, tensor(Space::Global, F32, {5, 4}, data + 2048));
+  k.global(4, F32, {5, 4}, data + 2048);
   k.store(4, 0, {{2, 1}});
   k.halt();
   m.run(k);
@@ -499,23 +491,19 @@ TEST(DmaGather, WaitsForIndicesThatItsQueueLoads) {
   Machine m;
   m.write(data + 2048, std::vector<int32_t>{3, 1});
   Body k;
-  k.td(0, tensor(Space::Spm, F32, {2, 4}, 0));
-  k.td(1, tensor(Space::Global, F32, {8, 4}, data));
-  k.td(2, tensor(Space::Spm, I32, {2}, 4096));
-  k.td(3, tensor(Space::Global, I32, {2}, data + 2048));
-  k.td(4, tensor(Space::Global, F32, {2, 4}, data + 3072));
-  k.td(5, tensor(Space::Spm, F32, {2}, 8192));
-  k.td(6, tensor(Space::Global, F32, {2}, data));
+  k.spm(0, F32, {2, 4}, 0);
+  k.global(1, F32, {8, 4}, data);
+  k.spm(2, I32, {2}, 4096);
+  k.global(3, I32, {2}, data + 2048);
+  k.global(4, F32, {2, 4}, data + 3072);
+  k.spm(5, F32, {2}, 8192);
+  k.global(6, F32, {2}, data);
   m.write(data, counting(32));
   k.rest();
   uint32_t pc = k.here();
   k.load(2, 3);
   k.load(5, 6);
-  k.add(Opcode::LOADGATHER,
-        {{isa::load_gather::dst, 0},
-         {isa::load_gather::src, 1},
-         {isa::load_gather::index, 2}},
-        {}, {{2, 1}});
+  k.gather(0, 1, 2, {{2, 1}});
   k.store(4, 0, {{2, 1}});
   k.halt();
   m.run(k);
@@ -531,20 +519,17 @@ TEST(DmaScatter, TheLastOfEqualIndicesStays) {
   m.write(data + 2048, std::vector<int32_t>{2, 0, 2, 9});
   m.write(data + 3072, std::vector<float>(12, -1.0f));
   Body k;
-  k.td(0, tensor(Space::Spm, F32, {4, 4}, 0));
-  k.td(1, tensor(Space::Global, F32, {4, 4}, data));
-  k.td(2, tensor(Space::Spm, I32, {4}, 4096));
-  k.td(3, tensor(Space::Global, I32, {4}, data + 2048));
-  k.td(4, tensor(Space::Global, F32, {3, 4}, data + 3072));
+  k.spm(0, F32, {4, 4}, 0);
+  k.global(1, F32, {4, 4}, data);
+  k.spm(2, I32, {4}, 4096);
+  k.global(3, I32, {4}, data + 2048);
+  k.global(4, F32, {3, 4}, data + 3072);
   k.load(0, 1);
   k.load(2, 3, {}, {{2, 1}});
   k.wait(Queue::Seq, {{2, 1}});
   k.rest();
   uint32_t pc = k.here();
-  k.add(Opcode::STORESCATTER, {{isa::store_scatter::dst, 4},
-                               {isa::store_scatter::src, 0},
-                               {isa::store_scatter::index, 2},
-                               {isa::store_scatter::clip, true}});
+  k.scatter(4, 0, 2).fields[isa::store_scatter::clip] = true;
   k.halt();
   m.run(k);
   EXPECT_EQ(m.read<float>(data + 3072, 12),
@@ -558,16 +543,12 @@ TEST(DmaScatter, IllegalOnes) {
   auto scatter = [](int32_t index, isa::Descriptor table,
                     NumericFormat indexFormat = I32) {
     Body k;
-    k.td(0, tensor(Space::Spm, F32, {1, 4}, 0));
-    k.td(1, tensor(Space::Spm, indexFormat, {1}, 4096));
+    k.spm(0, F32, {1, 4}, 0);
+    k.spm(1, indexFormat, {1}, 4096);
     k.td(2, table);
-    k.add(Opcode::FILL,
-          {{isa::fill::dst, 1}, {isa::fill::value, uint32_t(index)}}, {},
-          {{2, 1}});
+    k.fill(1, uint32_t(index), {{2, 1}});
     k.wait(Queue::Seq, {{2, 1}});
-    k.add(Opcode::STORESCATTER, {{isa::store_scatter::dst, 2},
-                                 {isa::store_scatter::src, 0},
-                                 {isa::store_scatter::index, 1}});
+    k.scatter(2, 0, 1);
     return faultOf(k);
   };
   isa::Descriptor table = tensor(Space::Global, F32, {3, 4}, data);
@@ -593,10 +574,10 @@ TEST(DmaCopy, WithinTheCore) {
   Machine m;
   m.write(data, counting(32));
   Body k;
-  k.td(0, tensor(Space::Spm, F32, {32}, 0));
-  k.td(1, tensor(Space::Global, F32, {32}, data));
-  k.td(2, tensor(Space::Spm, F32, {32}, 64)); // overlaps its source
-  k.td(3, tensor(Space::Global, F32, {32}, data + 2048));
+  k.spm(0, F32, {32}, 0);
+  k.global(1, F32, {32}, data);
+  k.spm(2, F32, {32}, 64); // overlaps its source
+  k.global(3, F32, {32}, data + 2048);
   k.rest();
   uint32_t pc = k.here();
   k.load(0, 1);
