@@ -3,12 +3,13 @@
 
 Runs the killers' scenarios once per planted bug (and once without any). A crash, a
 hang or a failed scenario kills; `conformance-mutants --progress` tells which it was.
-Usage: kill-matrix.py [--preset dev] [--output docs/kill-matrix.md] [--jobs N]
+Usage: kill-matrix.py [--preset dev] [--output docs/kill-matrix.md] [--jobs N] [--only NAMES]
 """
 
 import argparse
 import concurrent.futures
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -84,6 +85,8 @@ def main():
     parser.add_argument("--preset", default="release")
     parser.add_argument("--output", default=str(ROOT / "docs" / "kill-matrix.md"))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="", metavar="NAMES",
+                        help="planted bugs, separated by commas; other rows stay as they are")
     args = parser.parse_args()
     program = str(ROOT / "build" / args.preset / "bin" / "conformance-mutants")
     all_mutants = mutants(program)
@@ -91,8 +94,17 @@ def main():
     without = failures(program, None, killers)
     if without:
         sys.exit(f"error: without a planted bug these fail: {', '.join(without)}")
+    only = set(filter(None, args.only.split(",")))
+    if unknown := only - {name for name, _, _ in all_mutants}:
+        sys.exit(f"error: no planted bug {', '.join(sorted(unknown))}")
+    kept = {}
+    if only:
+        kept = {name: failed.split(", ") for name, failed in re.findall(
+            r"^\| `([^`]+)` \| .* \| \w+ \| (.*) \|$", pathlib.Path(args.output).read_text(), re.M)
+            if name not in only}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        found = list(pool.map(lambda m: failures(program, m[0], killers), all_mutants))
+        found = list(pool.map(
+            lambda m: kept.get(m[0]) or failures(program, m[0], killers), all_mutants))
     pathlib.Path(args.output).write_text(page(list(zip(all_mutants, found))))
     alive = [name for (name, killer, _), failed in zip(all_mutants, found) if killer not in failed]
     print(f"{len(all_mutants)} planted bugs, {len(all_mutants) - len(alive)} killed by their scenario")
