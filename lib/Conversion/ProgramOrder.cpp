@@ -18,7 +18,7 @@ void ProgramOrder::begin(uint32_t core, Queue queue, size_t pc) {
   Event event;
   event.core = core;
   event.queue = queue;
-  event.pc = pc;
+  event.pc = uint32_t(pc);
   event.firstWait = waits.size();
   event.firstSignal = signals.size();
   event.firstAccess = accesses.size();
@@ -35,7 +35,28 @@ void ProgramOrder::signal(uint32_t core, uint32_t semaphore, uint32_t count,
   hasArrivals |= arrival;
 }
 
-void ProgramOrder::access(OrderedAccess access) { accesses.push_back(access); }
+static uint64_t hashOf(const isa::Descriptor &td) {
+  uint64_t hash = td.base;
+  auto add = [&](uint64_t value) { hash = hash * 0x9e3779b97f4a7c15 + value; };
+  add(uint64_t(td.space));
+  for (unsigned d = 0; d < td.rank; ++d) {
+    add(td.extents[d]);
+    add(uint64_t(td.strides[d]));
+  }
+  return hash;
+}
+
+void ProgramOrder::access(const OrderedAccess &access) {
+  uint64_t hash = hashOf(access.td);
+  auto [first, last] = descriptorNumbers.equal_range(hash);
+  while (first != last && !(descriptors[first->second] == access.td))
+    ++first;
+  if (first == last) {
+    first = descriptorNumbers.insert({hash, uint32_t(descriptors.size())});
+    descriptors.push_back(access.td);
+  }
+  accesses.push_back({access.core, first->second, access.writes});
+}
 
 void ProgramOrder::fence() { events.back().isFence = true; }
 
@@ -383,7 +404,11 @@ std::optional<ProgramOrder::Race> OrderPass::run() {
              a = event.firstAccess,
              e = end(&ProgramOrder::Event::firstAccess, order.accesses.size());
          a < e && !race; ++a)
-      race = touch(i, unit, order.accesses[a], clock);
+      race = touch(i, unit,
+                   {order.accesses[a].core,
+                    order.descriptors[order.accesses[a].descriptor],
+                    order.accesses[a].writes},
+                   clock);
     // The sequencer's instructions are over when they were executed.
     if (unit == sequencer)
       clock[unit] = numbers[unit];

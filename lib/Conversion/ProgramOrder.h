@@ -25,6 +25,7 @@
 #include "tessera/ISA/Instruction.h"
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tessera {
@@ -47,7 +48,7 @@ public:
   /// core's memory is there.
   void signal(uint32_t core, uint32_t semaphore, uint32_t count,
               bool arrival = false);
-  void access(OrderedAccess access);
+  void access(const OrderedAccess &access);
   /// The sequencer goes on when the core's stores have completed.
   void fence();
   /// All cores' sequencers have met.
@@ -72,10 +73,14 @@ private:
     uint32_t core, semaphore, count;
     bool arrival;
   };
+  /// Programs run for millions of instructions: descriptors are kept once.
+  struct Access {
+    uint32_t core, descriptor;
+    bool writes;
+  };
   struct Event {
-    uint32_t core = 0;
+    uint32_t core = 0, pc = 0;
     isa::Queue queue = isa::Queue::Seq;
-    size_t pc = 0;
     bool isFence = false, isBarrier = false;
     uint32_t firstWait = 0, firstSignal = 0, firstAccess = 0;
   };
@@ -86,7 +91,9 @@ private:
   std::vector<Event> events;
   std::vector<Wait> waits;
   std::vector<Signal> signals;
-  std::vector<OrderedAccess> accesses;
+  std::vector<Access> accesses;
+  std::vector<isa::Descriptor> descriptors;
+  std::unordered_multimap<uint64_t, uint32_t> descriptorNumbers; ///< By hash.
 };
 
 } // namespace tessera
