@@ -31,7 +31,8 @@ class Verify(unittest.TestCase):
         return result
 
     def write_chain(self, layers=4, width=24):
-        """x -> (MatMul, Softmax) of each layer; softmaxes keep the products apart."""
+        """x -> (MatMul, Softmax) of each layer. Softmaxes of columns keep the products apart;
+        of rows they would be attention, one dispatch."""
         graph = Graph(17, "chain")
         value = graph.input("x", "float32", [5, width])
         self.weights = []
@@ -39,7 +40,7 @@ class Verify(unittest.TestCase):
             weight = RNG.uniform(-1, 1, (width, width)).astype(np.float32)
             self.weights.append(weight)
             value = graph.node("MatMul", [value, graph.weight(f"w{i}", weight)], f"product{i}")
-            value = graph.node("Softmax", [value], f"softmax{i}", axis=-1)
+            value = graph.node("Softmax", [value], f"softmax{i}", axis=0)
         graph.output("y", value, "float32", [5, width])
         (self.tmp / "chain.onnx").write_bytes(graph.bytes())
 
