@@ -189,12 +189,23 @@ std::vector<FaultReport> Device::faults() const {
   return state->hardware->faults;
 }
 
+/// Makes the race detector, if there is none.
+static void lookForRaces(Hardware &hardware) {
+  if (hardware.races)
+    return;
+  hardware.races = std::make_unique<RaceDetector>();
+  // Waits for values that were there already follow nobody: as if the host had
+  // signalled them.
+  for (const SemaphoreState *semaphore : hardware.semaphores)
+    if (Result<uint64_t> value = semaphore->value(); value && *value)
+      hardware.races->hostSignals(racePoint(*semaphore, *value));
+}
+
 void Device::detectRaces() {
   if (!state)
     return;
   Hardware::Lock lock = state->hardware->lock();
-  if (!state->hardware->races)
-    state->hardware->races = std::make_unique<RaceDetector>();
+  lookForRaces(*state->hardware);
 }
 
 std::vector<RaceReport> Device::races() const {
@@ -215,8 +226,7 @@ Status Device::observeKernels() {
   if (Status told = hardware.driver->observeAccesses(); !told.ok())
     return told.withContext(
         fmt::format("device '{}': observation of kernels", hardware.label));
-  if (!hardware.races)
-    hardware.races = std::make_unique<RaceDetector>();
+  lookForRaces(hardware);
   hardware.races->setObserver([&hardware] { hardware.collectAccesses(); });
   return Status::success();
 }

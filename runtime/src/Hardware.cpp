@@ -207,11 +207,12 @@ Result<driver::Progress> Hardware::runDevice(Deadline deadline) {
   if (deadline.isHost())
     until = driver->now() + hostStepCycles * cycleTime;
   driver::Progress progress = step(until);
+  // Before the drain: what it notes has happened by now.
+  seenTime = driver->now();
   if (progress == driver::Progress::Interrupted)
     TESSERA_RETURN_IF_ERROR(drain());
   else
     TESSERA_RETURN_IF_ERROR(update());
-  seenTime = driver->now();
   if (progress == driver::Progress::Quiescent)
     TESSERA_RETURN_IF_ERROR(alive());
   TESSERA_ASSIGN_OR_RETURN(bool changed, service());

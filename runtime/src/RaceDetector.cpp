@@ -112,6 +112,9 @@ const Knowledge &RaceDetector::knowledgeAfter(Node &node) {
 }
 
 void RaceDetector::joinWait(Knowledge &into, const Point &wait, bool forHost) {
+  // Met from the beginning: nobody's signal was waited for.
+  if (wait.value == 0)
+    return;
   auto it = semaphores.find(wait.semaphore);
   if (it == semaphores.end())
     return;

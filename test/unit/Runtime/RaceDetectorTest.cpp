@@ -110,6 +110,29 @@ TEST_F(RaceDetectorTest, TheHostIsAnAgent) {
   EXPECT_EQ(detector.reports().size(), 2u);
 }
 
+// A wait that was met before anything was signalled follows no signal.
+TEST_F(RaceDetectorTest, WaitsMetFromTheBeginningOrderNothing) {
+  Detector::Point zero{7, 0, "S"};
+  auto a = submit(q0, "a", bytes(0, 8, true), {}, {s1});
+  auto b = submit(q1, "b", bytes(0, 8, true), {zero});
+  detector.complete(a);
+  detector.complete(b);
+  EXPECT_EQ(detector.reports().size(), 1u);
+  // The same of a semaphore that was at 5 when the detector came.
+  Detector::Point five{77, 5, "T"}, six{77, 6, "T"};
+  detector.hostSignals(five);
+  auto c = submit(q0, "c", bytes(100, 108, true), {}, {six});
+  auto d = submit(q1, "d", bytes(100, 108, true), {five});
+  auto e = submit(q1, "e", bytes(100, 104, true), {six});
+  detector.complete(c);
+  detector.complete(d);
+  EXPECT_EQ(detector.reports().size(), 2u);
+  EXPECT_THAT(detector.reports()[1].print(), ::testing::HasSubstr("'d'"));
+  detector.complete(e); // Follows c, not d.
+  ASSERT_EQ(detector.reports().size(), 3u);
+  EXPECT_THAT(detector.reports()[2].print(), ::testing::HasSubstr("'e'"));
+}
+
 TEST_F(RaceDetectorTest, SamePairIsOneReport) {
   auto a = submit(q0, "a", bytes(0, 8, true));
   detector.observe(a, "", bytes(8, 16, true));
