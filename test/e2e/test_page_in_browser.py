@@ -68,6 +68,25 @@ class Browser(unittest.TestCase):
             self.assertEqual(len(re.findall("<rect", network)), len(routers))
             self.assertIn('<canvas class="heatmap"', dom)
 
+    def test_each_matrix_engine_has_its_row(self):
+        text = tessera("arch", "show", "edge").stdout.replace("  cols: 32\n  count: 1\n", "  cols: 32\n  count: 3\n")
+        arch = self.tmp / "three.yaml"
+        arch.write_text(text)
+        result = tessera("run", DIGITS, "--arch", arch, "--dim", "N=64", "--timing-only", "--json",
+                         self.tmp / "three.json", "--report", self.tmp / "three")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        engines = json.loads((self.tmp / "three.json").read_text())["engines"]
+        self.assertEqual(sorted(engines), ["load", "matrix", "matrix1", "matrix2", "sequencer", "store", "vector"])
+        # The compiler gives all work to the first.
+        self.assertGreater(engines["matrix"]["busy"], 0)
+        self.assertEqual(engines["matrix2"]["busy"], 0)
+        self.assertEqual(len({sum(causes.values()) for causes in engines.values()}), 1)
+        dom, complaints = open_page(self.tmp / "three" / "index.html")
+        self.assertEqual(complaints, [])
+        self.assertEqual(self.sections(dom), SECTIONS)
+        for engine in engines:
+            self.assertIn(f"<div>{engine}</div>", dom)
+
     def test_a_comparison_is_drawn(self):
         result = tessera("compare", self.tmp / "edge.json", self.tmp / "server.json", "--report", self.tmp / "both")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -101,6 +120,7 @@ class Browser(unittest.TestCase):
             "negative": lambda run: run["dispatches"][0].update(cycles=-5),
             "huge": lambda run: run.update(cycles=1e300),
             "nodes": lambda run: run["nodes"][0].pop("dispatches"),
+            "engines": lambda run: run["engines"].update(matrix1=5),
             "memory": lambda run: run.update(memory=5),
             "links": lambda run: run["memory"].update(links="nonsense"),
             "link": lambda run: run["memory"].update(links=[{"from": 1, "to": 2}]),
