@@ -99,6 +99,16 @@ TEST_F(ProgramCheckTest, SemaphoreBeyondTheArchitecture) {
             "semaphore s4 does not exist");
 }
 
+TEST_F(ProgramCheckTest, MatrixEngineBeyondTheArchitecture) {
+  const int64_t mx2 = int64_t(Queue::Mx2);
+  for (uint32_t engines : {1u, 2u, 3u}) {
+    options.matrixEngines = engines;
+    EXPECT_EQ(check({inst(Opcode::SIGNAL, {mx2}, {}, {{0, 1}}),
+                     inst(Opcode::WAIT, {vx}, {{0, 1}})}),
+              engines < 3 ? "queue mx2 does not exist" : "");
+  }
+}
+
 TEST_F(ProgramCheckTest, DescriptorOutOfBoundsInALaterIteration) {
   // Base 0, 512, 1024: the third reaches beyond SPM.
   std::vector<Instruction> program{

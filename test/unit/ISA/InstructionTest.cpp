@@ -311,3 +311,23 @@ TEST(Instruction, QueueComesFromTheTableOrTheField) {
   inst.fields[wait::queue] = int64_t(Queue::Vx);
   EXPECT_EQ(inst.queue(), Queue::Vx);
 }
+
+TEST(Instruction, ResourcesOfACore) {
+  Instruction mma = make(Opcode::MMA);
+  mma.fields[mma::queue] = 2;
+  EXPECT_TRUE(verifyResources(mma, 32, 3).ok());
+  EXPECT_EQ(verifyResources(mma, 32, 2).message(),
+            "mma: there is no queue mx2: the core has 2 matrix engines");
+  EXPECT_EQ(verifyResources(mma, 32, 1).message(),
+            "mma: there is no queue mx2: the core has 1 matrix engine");
+  Instruction wait = make(Opcode::WAIT), core = make(Opcode::SIGNALCORE),
+              multicast = make(Opcode::LOADMULTICAST);
+  wait.waits[0] = {7, 1};
+  core.fields[signal_core::sem] = 7;
+  multicast.fields[load_multicast::sem] = 7;
+  for (const Instruction &inst : {wait, core, multicast}) {
+    EXPECT_TRUE(verifyResources(inst, 8, 1).ok());
+    EXPECT_THAT(verifyResources(inst, 7, 1).message(),
+                HasSubstr("there is no semaphore 7; accepted: 0 to 6"));
+  }
+}
