@@ -11,16 +11,17 @@
 using namespace mlir;
 using namespace tessera;
 
-std::optional<AffineMap> tessera::positionsInSource(linalg::GenericOp move) {
+std::optional<ElementSource> tessera::sourceOf(linalg::GenericOp move) {
   AffineMap source = move.getIndexingMapsArray()[0];
   AffineMap target = move.getIndexingMapsArray()[1];
   if (!target.isPermutation() || !source.isProjectedPermutation(true))
     return std::nullopt;
-  return source.compose(inversePermutation(target));
+  return ElementSource{move.getDpsInputOperand(0)->get(),
+                       source.compose(inversePermutation(target)), move};
 }
 
-std::optional<AffineMap>
-tessera::positionsInSource(tensor::ExpandShapeOp expansion) {
+std::optional<ElementSource>
+tessera::sourceOf(tensor::ExpandShapeOp expansion) {
   RankedTensorType result = expansion.getResultType();
   if (!result.hasStaticShape())
     return std::nullopt;
@@ -39,18 +40,45 @@ tessera::positionsInSource(tensor::ExpandShapeOp expansion) {
       return std::nullopt;
     positions.push_back(position);
   }
-  return AffineMap::get(result.getRank(), 0, positions, context);
+  return ElementSource{expansion.getSrc(),
+                       AffineMap::get(result.getRank(), 0, positions, context),
+                       expansion};
 }
 
-std::optional<SmallVector<AffineMap>>
-tessera::mapsReadingSource(linalg::GenericOp reader, OpOperand &operand,
-                           AffineMap positions) {
+/// The indexing maps of `reader` if `operand` were the source itself; nullopt
+/// if an extent of its loops would no longer follow from its operands.
+static std::optional<SmallVector<AffineMap>>
+mapsReadingSource(linalg::GenericOp reader, OpOperand &operand,
+                  AffineMap positions) {
   SmallVector<AffineMap> maps = reader.getIndexingMapsArray();
   AffineMap &map = maps[operand.getOperandNumber()];
   map = positions.compose(map);
   if (!inversePermutation(concatAffineMaps(maps, reader.getContext())))
     return std::nullopt;
   return maps;
+}
+
+LogicalResult
+tessera::readThrough(linalg::GenericOp reader, PatternRewriter &rewriter,
+                     function_ref<std::optional<ElementSource>(Value)> find,
+                     function_ref<void(OpOperand &, Operation *)> adapt) {
+  if (!reader.hasPureTensorSemantics())
+    return failure();
+  for (OpOperand *operand : reader.getDpsInputOperands()) {
+    std::optional<ElementSource> source = find(operand->get());
+    if (!source)
+      continue;
+    auto maps = mapsReadingSource(reader, *operand, source->positions);
+    if (!maps)
+      continue;
+    rewriter.modifyOpInPlace(reader, [&] {
+      operand->set(source->tensor);
+      reader.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(*maps));
+      adapt(*operand, source->move);
+    });
+    return success();
+  }
+  return failure();
 }
 
 namespace {
@@ -61,26 +89,17 @@ struct FoldCopy : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.hasPureTensorSemantics())
-      return failure();
-    for (OpOperand *operand : op.getDpsInputOperands()) {
-      auto copy = operand->get().getDefiningOp<linalg::GenericOp>();
-      if (!copy || !isCopy(copy) || !copy.hasPureTensorSemantics())
-        continue;
-      std::optional<AffineMap> positions = positionsInSource(copy);
-      if (!positions)
-        continue;
-      auto maps = mapsReadingSource(op, *operand, *positions);
-      if (!maps)
-        continue;
-      rewriter.modifyOpInPlace(op, [&] {
-        operand->set(copy.getDpsInputOperand(0)->get());
-        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(*maps));
-        op->setLoc(rewriter.getFusedLoc({copy->getLoc(), op->getLoc()}));
-      });
-      return success();
-    }
-    return failure();
+    return readThrough(
+        op, rewriter,
+        [](Value value) -> std::optional<ElementSource> {
+          auto copy = value.getDefiningOp<linalg::GenericOp>();
+          if (!copy || !isCopy(copy) || !copy.hasPureTensorSemantics())
+            return std::nullopt;
+          return sourceOf(copy);
+        },
+        [&](OpOperand &, Operation *copy) {
+          op->setLoc(rewriter.getFusedLoc({copy->getLoc(), op->getLoc()}));
+        });
   }
 };
 
@@ -91,25 +110,18 @@ struct FoldUnitExpansion : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.hasPureTensorSemantics() || matchContraction(op))
+    if (matchContraction(op))
       return failure();
-    for (OpOperand *operand : op.getDpsInputOperands()) {
-      auto expansion = operand->get().getDefiningOp<tensor::ExpandShapeOp>();
-      if (!expansion || !expansion.getSrc().getDefiningOp<linalg::GenericOp>())
-        continue;
-      std::optional<AffineMap> positions = positionsInSource(expansion);
-      if (!positions)
-        continue;
-      auto maps = mapsReadingSource(op, *operand, *positions);
-      if (!maps)
-        continue;
-      rewriter.modifyOpInPlace(op, [&] {
-        operand->set(expansion.getSrc());
-        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(*maps));
-      });
-      return success();
-    }
-    return failure();
+    return readThrough(
+        op, rewriter,
+        [](Value value) -> std::optional<ElementSource> {
+          auto expansion = value.getDefiningOp<tensor::ExpandShapeOp>();
+          if (!expansion ||
+              !expansion.getSrc().getDefiningOp<linalg::GenericOp>())
+            return std::nullopt;
+          return sourceOf(expansion);
+        },
+        [](OpOperand &, Operation *) {});
   }
 };
 

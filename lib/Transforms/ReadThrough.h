@@ -19,21 +19,30 @@
 
 namespace tessera {
 
-/// Where the elements of a result are in the source: a map from positions of
-/// the one to positions of the other. nullopt if there is no such map.
-///
-/// Of an operation with one input that each iteration moves one element of.
-std::optional<mlir::AffineMap> positionsInSource(mlir::linalg::GenericOp move);
+/// A tensor that has the elements of another one, which an operation only moved
+/// or converted.
+struct ElementSource {
+  mlir::Value tensor;
+  /// From positions in the moved tensor to positions in `tensor`.
+  mlir::AffineMap positions;
+  /// The operation that is read through.
+  mlir::Operation *move;
+};
+
+/// Of the result of an operation with one input that each iteration moves one
+/// element of; nullopt if the way back is no such map.
+std::optional<ElementSource> sourceOf(mlir::linalg::GenericOp move);
 /// Of a reshape that only adds dimensions of one element, as reductions that
 /// keep their dimensions leave behind them.
-std::optional<mlir::AffineMap>
-positionsInSource(mlir::tensor::ExpandShapeOp expansion);
+std::optional<ElementSource> sourceOf(mlir::tensor::ExpandShapeOp expansion);
 
-/// The indexing maps of `reader` if `operand` were the source itself; nullopt
-/// if an extent of its loops would no longer follow from its operands.
-std::optional<llvm::SmallVector<mlir::AffineMap>>
-mapsReadingSource(mlir::linalg::GenericOp reader, mlir::OpOperand &operand,
-                  mlir::AffineMap positions);
+/// The first input for which `find` gives a source, and from whose source all
+/// extents of the loops still follow, becomes that source. Then `adapt` does
+/// what else the reader needs.
+mlir::LogicalResult readThrough(
+    mlir::linalg::GenericOp reader, mlir::PatternRewriter &rewriter,
+    llvm::function_ref<std::optional<ElementSource>(mlir::Value)> find,
+    llvm::function_ref<void(mlir::OpOperand &, mlir::Operation *move)> adapt);
 
 void populateReadThroughPatterns(mlir::RewritePatternSet &patterns);
 

@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "tessera/Transforms/Passes.h"
 #include <bit>
 #include <cmath>
@@ -66,8 +65,8 @@ private:
     if (!known) {
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
-      known = convert<arith::ExtFOp>(builder, narrowValue(value, type),
-                                     type.getElementType());
+      known = convertFloats(builder, value.getLoc(), narrowValue(value, type),
+                            type.getElementType());
     }
     return known;
   }
@@ -83,7 +82,7 @@ private:
     if (!result)
       result = narrowLayout(builder, value, type);
     if (!result)
-      result = convert<arith::TruncFOp>(builder, value, format);
+      result = convertFloats(builder, value.getLoc(), value, format);
     narrow[value] = result;
     return result;
   }
@@ -98,9 +97,10 @@ private:
     auto source = cast<RankedTensorType>(op->getOperand(0).getType());
     Value padding;
     if (auto pad = dyn_cast<tensor::PadOp>(op)) {
-      padding = narrowPadding(builder, pad);
-      if (!padding)
+      FloatAttr rounded = roundedPadding(pad, format, /*exactly=*/false);
+      if (!rounded)
         return nullptr;
+      padding = arith::ConstantOp::create(builder, pad.getLoc(), rounded);
     }
     Value moved = narrowValue(op->getOperand(0), source);
     if (isa<linalg::TransposeOp>(op)) {
@@ -122,19 +122,6 @@ private:
     return clone->getResult(0);
   }
 
-  Value narrowPadding(OpBuilder &builder, tensor::PadOp pad) {
-    Value padding = pad.getConstantPaddingValue();
-    FloatAttr constant;
-    if (!padding || !matchPattern(padding, m_Constant(&constant)))
-      return nullptr;
-    APFloat value = constant.getValue();
-    bool inexact = false;
-    value.convert(format.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                  &inexact);
-    return arith::ConstantOp::create(builder, pad.getLoc(),
-                                     FloatAttr::get(format, value));
-  }
-
   Value narrowConstant(OpBuilder &builder, Value value, RankedTensorType type) {
     ElementsAttr constant = graph::getConstant(value);
     if (!constant)
@@ -151,25 +138,6 @@ private:
     return arith::ConstantOp::create(
         builder, value.getLoc(), rounded,
         graph::makeConstant(rounded, bytes, "rounded"));
-  }
-
-  template <typename Conversion>
-  Value convert(OpBuilder &builder, Value value, Type element) {
-    auto type = cast<RankedTensorType>(value.getType());
-    Value empty = tensor::EmptyOp::create(builder, value.getLoc(),
-                                          type.getShape(), element);
-    AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> parallel(type.getRank(),
-                                              utils::IteratorType::parallel);
-    return linalg::GenericOp::create(
-               builder, value.getLoc(), empty.getType(), value, empty,
-               ArrayRef{identity, identity}, parallel,
-               [&](OpBuilder &body, Location loc, ValueRange arguments) {
-                 Value result =
-                     Conversion::create(body, loc, element, arguments[0]);
-                 linalg::YieldOp::create(body, loc, result);
-               })
-        .getResult(0);
   }
 
   FloatType format;

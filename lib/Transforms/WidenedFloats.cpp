@@ -25,6 +25,45 @@ bool tessera::isFloatWidening(linalg::LinalgOp op) {
   return widen && widen.getIn() == body->getArgument(0);
 }
 
+Value tessera::convertFloats(OpBuilder &builder, Location loc, Value value,
+                             Type element) {
+  auto type = cast<RankedTensorType>(value.getType());
+  bool wider = element.getIntOrFloatBitWidth() >
+               type.getElementType().getIntOrFloatBitWidth();
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), element);
+  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> parallel(type.getRank(),
+                                            utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, empty.getType(), value, empty,
+             ArrayRef{identity, identity}, parallel,
+             [&](OpBuilder &body, Location bodyLoc, ValueRange arguments) {
+               Value result = wider ? arith::ExtFOp::create(
+                                          body, bodyLoc, element, arguments[0])
+                                          .getResult()
+                                    : arith::TruncFOp::create(
+                                          body, bodyLoc, element, arguments[0])
+                                          .getResult();
+               linalg::YieldOp::create(body, bodyLoc, result);
+             })
+      .getResult(0);
+}
+
+FloatAttr tessera::roundedPadding(tensor::PadOp pad, FloatType element,
+                                  bool exactly) {
+  Value padding = pad.getConstantPaddingValue();
+  FloatAttr constant;
+  if (!padding || !matchPattern(padding, m_Constant(&constant)))
+    return nullptr;
+  APFloat value = constant.getValue();
+  bool inexact = false;
+  value.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                &inexact);
+  if (inexact && exactly)
+    return nullptr;
+  return FloatAttr::get(element, value);
+}
+
 static linalg::GenericOp wideningOf(Value value) {
   auto generic = value.getDefiningOp<linalg::GenericOp>();
   return generic && isFloatWidening(generic) ? generic : nullptr;
@@ -54,56 +93,28 @@ Value narrowSource(Value value) {
   return widening.getInputs()[0];
 }
 
-Value widen(PatternRewriter &rewriter, Location loc, Value narrow,
-            Type element) {
-  auto type = cast<RankedTensorType>(narrow.getType());
-  Value empty =
-      tensor::EmptyOp::create(rewriter, loc, type.getShape(), element);
-  AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> parallel(type.getRank(),
-                                            utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             rewriter, loc, empty.getType(), narrow, empty,
-             ArrayRef{identity, identity}, parallel,
-             [&](OpBuilder &builder, Location bodyLoc, ValueRange arguments) {
-               Value wide = arith::ExtFOp::create(builder, bodyLoc, element,
-                                                  arguments[0]);
-               linalg::YieldOp::create(builder, bodyLoc, wide);
-             })
-      .getResult(0);
-}
-
 struct WidenInReader : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.hasPureTensorSemantics())
-      return failure();
-    for (OpOperand *operand : op.getDpsInputOperands()) {
-      linalg::GenericOp widening = wideningOf(operand->get());
-      if (!widening ||
-          !canReadNarrow(op, getElementTypeOrSelf(widening.getInputs()[0])))
-        continue;
-      std::optional<AffineMap> positions = positionsInSource(widening);
-      if (!positions)
-        continue;
-      auto maps = mapsReadingSource(op, *operand, *positions);
-      if (!maps)
-        continue;
-      rewriter.modifyOpInPlace(op, [&] {
-        operand->set(widening.getInputs()[0]);
-        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(*maps));
-        BlockArgument argument = op.getMatchingBlockArgument(operand);
-        Type wide = argument.getType();
-        argument.setType(getElementTypeOrSelf(operand->get()));
-        rewriter.setInsertionPointToStart(op.getBody());
-        auto extension =
-            arith::ExtFOp::create(rewriter, widening.getLoc(), wide, argument);
-        rewriter.replaceAllUsesExcept(argument, extension, extension);
-      });
-      return success();
-    }
-    return failure();
+    return readThrough(
+        op, rewriter,
+        [&](Value value) -> std::optional<ElementSource> {
+          linalg::GenericOp widening = wideningOf(value);
+          if (!widening ||
+              !canReadNarrow(op, getElementTypeOrSelf(widening.getInputs()[0])))
+            return std::nullopt;
+          return sourceOf(widening);
+        },
+        [&](OpOperand &operand, Operation *widening) {
+          BlockArgument argument = op.getMatchingBlockArgument(&operand);
+          Type wide = argument.getType();
+          argument.setType(getElementTypeOrSelf(operand.get()));
+          rewriter.setInsertionPointToStart(op.getBody());
+          auto extension = arith::ExtFOp::create(rewriter, widening->getLoc(),
+                                                 wide, argument);
+          rewriter.replaceAllUsesExcept(argument, extension, extension);
+        });
   }
 };
 
@@ -113,25 +124,20 @@ struct WidenAfterPad : OpRewritePattern<tensor::PadOp> {
   LogicalResult matchAndRewrite(tensor::PadOp op,
                                 PatternRewriter &rewriter) const override {
     Value narrow = narrowSource(op.getSource());
-    Value padding = op.getConstantPaddingValue();
-    FloatAttr constant;
-    if (!narrow || !padding || !matchPattern(padding, m_Constant(&constant)))
+    if (!narrow)
       return failure();
     auto element = cast<FloatType>(getElementTypeOrSelf(narrow));
-    APFloat value = constant.getValue();
-    bool inexact = false;
-    value.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                  &inexact);
-    if (inexact)
+    FloatAttr padding = roundedPadding(op, element, /*exactly=*/true);
+    if (!padding)
       return failure();
-    Value narrowPadding = arith::ConstantOp::create(
-        rewriter, op.getLoc(), FloatAttr::get(element, value));
+    Value narrowPadding =
+        arith::ConstantOp::create(rewriter, op.getLoc(), padding);
     Value padded = tensor::PadOp::create(
         rewriter, op.getLoc(), op.getType().clone(element), narrow,
         op.getMixedLowPad(), op.getMixedHighPad(), narrowPadding,
         op.getNofold());
-    rewriter.replaceOp(op, widen(rewriter, op.getLoc(), padded,
-                                 op.getType().getElementType()));
+    rewriter.replaceOp(op, convertFloats(rewriter, op.getLoc(), padded,
+                                         op.getType().getElementType()));
     return success();
   }
 };
@@ -150,8 +156,9 @@ template <typename Op> struct WidenAfterMove : OpRewritePattern<Op> {
       moved->setOperand(0, narrow);
       moved->getResult(0).setType(type.clone(getElementTypeOrSelf(narrow)));
     });
-    rewriter.replaceOp(op, widen(rewriter, op.getLoc(), moved->getResult(0),
-                                 type.getElementType()));
+    rewriter.replaceOp(op,
+                       convertFloats(rewriter, op.getLoc(), moved->getResult(0),
+                                     type.getElementType()));
     return success();
   }
 };
@@ -171,8 +178,8 @@ struct WidenAfterConcat : OpRewritePattern<tensor::ConcatOp> {
     }
     Value joined =
         tensor::ConcatOp::create(rewriter, op.getLoc(), op.getDim(), parts);
-    rewriter.replaceOp(op, widen(rewriter, op.getLoc(), joined,
-                                 op.getType().getElementType()));
+    rewriter.replaceOp(op, convertFloats(rewriter, op.getLoc(), joined,
+                                         op.getType().getElementType()));
     return success();
   }
 };

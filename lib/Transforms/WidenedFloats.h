@@ -16,6 +16,7 @@
 #define TESSERA_LIB_TRANSFORMS_WIDENEDFLOATS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace tessera {
@@ -28,6 +29,15 @@ bool isFloatWidening(mlir::linalg::LinalgOp op);
 /// of a sum of products must stay of one type, so all of them must be of it or
 /// be widened from it.
 bool canReadNarrow(mlir::linalg::GenericOp op, mlir::Type narrow);
+
+/// `value` with its floats converted to `element`, by an operation of its own.
+mlir::Value convertFloats(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value value, mlir::Type element);
+
+/// The constant that `pad` pads with, rounded to `element`; null if it is not
+/// known, or not exact in `element` and `exactly` is wanted.
+mlir::FloatAttr roundedPadding(mlir::tensor::PadOp pad, mlir::FloatType element,
+                               bool exactly);
 
 /// A widening moves into the linalg operations that read it and behind the
 /// padding, slices and reshapes of its result.
