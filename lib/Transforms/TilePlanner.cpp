@@ -460,6 +460,21 @@ static bool hasAccumulators(const TileProblem &problem) {
                      });
 }
 
+/// Cores that share loads wait for the slowest of them and for the network,
+/// which the estimate does not see: where memory suffices, more buffers let the
+/// others go on.
+static void deepen(TilePlan &plan, const TileCost &cost, unsigned maxDepth) {
+  while (plan.multicast && plan.depth < maxDepth) {
+    TilePlan deeper = plan;
+    ++deeper.depth;
+    cost.evaluate(deeper);
+    if (!cost.fits(deeper) || !deeper.multicast ||
+        deeper.groups != plan.groups || deeper.cycles > plan.cycles)
+      return;
+    plan = std::move(deeper);
+  }
+}
+
 static TileChoice choose(std::vector<TilePlan> plans) {
   std::stable_sort(
       plans.begin(), plans.end(),
@@ -494,6 +509,8 @@ Result<TileChoice> tessera::chooseTiles(const TileProblem &problem,
     search(2, 4, 1, 2);
     search(2, 4, 2, 1);
   }
+  for (TilePlan &plan : plans)
+    deepen(plan, cost, 4);
   if (plans.empty())
     search(1, 1, 1, 1);
   if (!plans.empty())
@@ -565,7 +582,7 @@ std::string tessera::describePlan(const TileProblem &problem,
                           plan.groups[i]);
   text += fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
   if (plan.panelDepth < plan.depth)
-    text += ", 1 for panels";
+    text += fmt::format(", {} for panels", plan.panelDepth);
   if (hasAccumulators(problem))
     text += fmt::format(", {} accumulator{}", plan.accDepth,
                         plan.accDepth == 1 ? "" : "s");

@@ -73,6 +73,27 @@ TEST(TilePlanner, LargeProblemsAreTiledToTheCapacity) {
   }
 }
 
+TEST(TilePlanner, SharedOperandsAreMulticastAndBufferedDeeply) {
+  // 4 x 4 cores: the rows' tiles go to a row of four, the columns' to a column.
+  // Four tiles of each fit.
+  Architecture arch = preset("server");
+  TargetModel target(arch);
+  TileProblem problem = matmul(512, 512, 512);
+  Result<TilePlan> plan = planTiles(problem, target);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(verifyPlan(problem, *plan, target).ok());
+  EXPECT_TRUE(plan->multicast);
+  EXPECT_EQ(plan->depth, 4u);
+  EXPECT_THAT(plan->groups, testing::ElementsAre(4, 4, 1));
+  EXPECT_THAT(describePlan(problem, *plan),
+              testing::HasSubstr("a multicast to 4; b multicast to 4"));
+  // A core alone has nobody to share with.
+  arch = preset("tiny");
+  plan = planTiles(problem, TargetModel(arch));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->multicast);
+}
+
 TEST(TilePlanner, KindsOfDimensionsAreKept) {
   Architecture arch = preset("tiny");
   TargetModel target(arch);
