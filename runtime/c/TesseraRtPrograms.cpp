@@ -70,9 +70,12 @@ tessera_rt_status tessera_rt_commands_dispatch(tessera_rt_commands *commands,
                                                int barrier,
                                                tessera_rt_error *error) {
   return guarded(error, [&] {
+    // Else a null buffer would mean a binding.
+    bool takesAny = kernel && kernel->object.numArguments;
     return handleOf<CommandBuffer>(commands).dispatch(
-        handleOf<Kernel>(kernel), operandOf(arguments), coresOf(cores),
-        barrier != 0);
+        handleOf<Kernel>(kernel),
+        takesAny ? operandOf(arguments) : Operand(BufferRange()),
+        coresOf(cores), barrier != 0);
   });
 }
 

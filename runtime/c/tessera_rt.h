@@ -515,6 +515,7 @@ tessera_rt_status tessera_rt_commands_fill(tessera_rt_commands *commands,
                                            uint64_t bytes, uint32_t pattern,
                                            int barrier,
                                            tessera_rt_error *error);
+/** `arguments` is looked at if the kernel takes any. */
 tessera_rt_status tessera_rt_commands_dispatch(tessera_rt_commands *commands,
                                                const tessera_rt_kernel *kernel,
                                                tessera_rt_operand arguments,

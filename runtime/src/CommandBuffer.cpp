@@ -206,7 +206,9 @@ Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
       range ? range->buffer.state : none;
   uint64_t bytes = 8 * uint64_t(kernel.numArguments);
   DispatchPacket body;
-  if (bytes) {
+  // A kernel without arguments may do without a buffer; a binding stays one.
+  bool named = bytes || !range;
+  if (named) {
     TESSERA_ASSIGN_OR_RETURN(body.arguments,
                              addressOf(*state, arguments, buffer, bytes));
   }
@@ -221,7 +223,7 @@ Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
     state->lastKernel = kernel.record;
   }
   Slots slots;
-  if (bytes)
+  if (named)
     slots.note(arguments, argumentsField);
   record(*state,
          {uint8_t(barrier ? packetBarrier : 0), state->numCommands(), body},

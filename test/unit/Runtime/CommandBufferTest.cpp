@@ -90,6 +90,23 @@ TEST_P(CommandBufferTest, MisuseIsNamed) {
 }
 
 // The record of a fault inside names the command.
+// Without arguments no buffer is needed; a binding is one all the same.
+TEST_P(CommandBufferTest, KernelsWithoutArguments) {
+  Buffer code = buffer(64), a = buffer(64);
+  Kernel kernel{"k", code.address(), 0, {}};
+  CommandBuffer plain = make("plain"), bound = make("bound");
+  EXPECT_OK(plain.dispatch(kernel, BufferRange(), {}));
+  EXPECT_OK(plain.finish());
+  EXPECT_EQ(plain.numBindings(), 0u);
+  EXPECT_OK(bound.dispatch(kernel, Binding{1}, {}));
+  EXPECT_OK(bound.finish());
+  EXPECT_EQ(bound.numBindings(), 2u);
+  kernel.numArguments = 1;
+  CommandBuffer needs = make("needs");
+  EXPECT_ERROR(needs.dispatch(kernel, BufferRange(), {}), FailedPrecondition,
+               "'needs': operand is an empty buffer handle");
+}
+
 TEST_P(CommandBufferTest, FaultNamesTheCommand) {
   Queue q = queue();
   Buffer a = buffer(64);

@@ -73,7 +73,7 @@ public:
               bool barrier = false);
   Status fill(const Operand &destination, uint64_t bytes, uint32_t pattern,
               bool barrier = false);
-  /// `arguments` is looked at if the kernel takes any.
+  /// `arguments` may be an empty range if the kernel takes none.
   Status dispatch(const Kernel &kernel, const Operand &arguments,
                   CoreRectangle cores, bool barrier = false);
   /// Packets that exist already, as in an object, with 8-byte slots that take
