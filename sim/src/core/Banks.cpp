@@ -24,6 +24,15 @@ BankLayout::Memory::Memory(uint32_t first, uint32_t count, uint32_t width)
     mask = this->count - 1;
 }
 
+void BankLayout::Memory::addAll(std::vector<uint64_t> &banks) const {
+  for (uint32_t bank = first; bank < first + count; ++bank)
+    banks[bank / 64] |= uint64_t(1) << bank % 64;
+}
+
+const BankLayout::Memory &BankLayout::of(const AccessPattern &pattern) const {
+  return of(pattern.td.space, pattern.written);
+}
+
 BankLayout::BankLayout(const Architecture &arch)
     : spm(0, arch.spm.banks, arch.spm.bankWidth),
       accRead(spm.count, arch.acc.banks, arch.matrix.cols * 4),
@@ -199,14 +208,14 @@ uint64_t AccessPattern::wholeAccesses() const {
 }
 
 bool AccessPattern::isSimple(const BankLayout &layout) const {
-  if (!inScratchpad())
+  if (!isLocal())
     return true;
   const Runs &runs = innerRuns;
   // Every access lies within one run if the runs are of whole accesses.
   bool oneRun = runs.count == 1 ||
                 (runs.runElements % innerCount == 0 &&
                  innerFirst % innerCount == 0 && innerStep % innerCount == 0);
-  const BankLayout::Memory &memory = layout.of(td.space, written);
+  const BankLayout::Memory &memory = layout.of(*this);
   uint64_t most = uint64_t(memory.count - 1) * memory.width + 1;
   return oneRun && outerCount == 1 &&
          innerCount * bitWidth(td.format) <= most * 8;
@@ -220,8 +229,10 @@ static constexpr Cycle noCycle = ~Cycle(0);
 
 Banks::Banks(const Architecture &arch)
     : layout(arch),
-      tracks(numBankUsers + 2 * (std::max(1u, arch.matrix.count) - 1)),
-      mine(layout), theirs(layout) {}
+      tracks(numBankUsers +
+             numMatrixStreams * (std::max(1u, arch.matrix.count) - 1)),
+      mine{BankAccess(layout), BankAccess(layout), BankAccess(layout)},
+      theirs(layout) {}
 
 void Banks::passTo(Cycle now) {
   for (Track &t : tracks)
@@ -251,12 +262,36 @@ template <typename Singles> static auto singleFrom(Singles &singles, Cycle at) {
       [at](const auto &single) { return single.at < at; });
 }
 
+static bool isVector(BankUser user) {
+  return user == BankUser::Vector || user == BankUser::VectorDrain;
+}
+/// A matrix engine's user: its number among all engines' streams.
+static std::optional<unsigned> matrixStream(unsigned user) {
+  constexpr unsigned first = unsigned(BankUser::MatrixA);
+  if (user >= numBankUsers)
+    return numMatrixStreams + user - numBankUsers;
+  if (user >= first && user < first + numMatrixStreams)
+    return user - first;
+  return std::nullopt;
+}
+
 /// Whether two users do not disturb each other.
 static bool together(unsigned a, std::optional<BankUser> b) {
-  auto isVector = [](BankUser user) {
-    return user == BankUser::Vector || user == BankUser::VectorDrain;
-  };
-  return b && (a == unsigned(*b) || (isVector(BankUser(a)) && isVector(*b)));
+  if (!b)
+    return false;
+  BankUser other = BankUser(a);
+  std::optional<unsigned> streamA = matrixStream(a),
+                          streamB = matrixStream(unsigned(*b));
+  if (streamA && streamB) {
+    if (*streamA / numMatrixStreams != *streamB / numMatrixStreams)
+      return false;
+    // Of an engine's streams only rows and weights share a memory.
+    auto kind = [](unsigned s) { return MatrixStream(s % numMatrixStreams); };
+    MatrixStream x = kind(*streamA), y = kind(*streamB);
+    return !(x == MatrixStream::Rows && y == MatrixStream::Weights) &&
+           !(x == MatrixStream::Weights && y == MatrixStream::Rows);
+  }
+  return other == *b || (isVector(other) && isVector(*b));
 }
 
 Cycle Banks::othersBusy(BankUser user, Cycle from) const {
@@ -286,6 +321,8 @@ Cycle Banks::takenUntil(std::optional<BankUser> user, Cycle at,
           return at + 1;
         continue;
       }
+      if (!access.isIn(layout.of(piece->pattern)))
+        continue;
       uint64_t number = (at - piece->start) / piece->pace;
       piece->pattern.access(piece->first + number, theirs);
       theirs.cycles();
@@ -320,7 +357,7 @@ std::optional<uint64_t> Banks::distinct(const AccessPattern &pattern,
     few = count;
   if (pattern.innerStep != 0 || dims != 1)
     return few;
-  const BankLayout::Memory &memory = layout.of(td.space, pattern.written);
+  const BankLayout::Memory &memory = layout.of(pattern);
   uint64_t turn = uint64_t(memory.count) * memory.width * 8;
   // Modulo 2⁶⁴, which a turn of a power of two divides.
   uint64_t apart = uint64_t(td.strides[dim]) * pattern.outerStep *
@@ -331,35 +368,37 @@ std::optional<uint64_t> Banks::distinct(const AccessPattern &pattern,
   return distinct <= most ? std::optional(distinct) : few;
 }
 
-bool Banks::addBanks(const AccessPattern &pattern, uint64_t first,
+void Banks::addBanks(const AccessPattern &pattern, uint64_t first,
                      uint64_t count, std::vector<uint64_t> &banks) const {
   std::optional<uint64_t> few = distinct(pattern, count);
   if (!few)
-    return false;
+    return layout.of(pattern).addAll(banks);
   for (uint64_t i = 0; i < *few; ++i) {
     pattern.access(first + i, theirs);
     theirs.cycles();
     theirs.addBanks(banks);
   }
-  return true;
 }
 
-bool Banks::beside(BankUser user, const AccessPattern &pattern, uint64_t first,
-                   uint64_t count, Cycle start, Cycle end) const {
+bool Banks::beside(std::span<const Part> parts, uint64_t first, uint64_t count,
+                   Cycle start, Cycle end) const {
   mineOfAll.assign(layout.setWords(), 0);
-  if (!addBanks(pattern, first, count, mineOfAll))
-    return false;
+  Cycle latest = 0;
+  for (const Part &part : parts) {
+    addBanks(*part.pattern, first, count, mineOfAll);
+    latest = std::max(latest, part.delay);
+  }
+  end += latest;
   theirsOfAll.assign(layout.setWords(), 0);
   for (unsigned u = 0; u < tracks.size(); ++u) {
-    if (together(u, user))
+    if (together(u, parts[0].user))
       continue;
     auto piece = firstAfter(tracks[u], start);
     for (; piece != tracks[u].end() && piece->start < end; ++piece) {
       for (size_t i = 0; i < piece->banks.size(); ++i)
         theirsOfAll[i] |= piece->banks[i];
-      if (piece->banks.empty() &&
-          !addBanks(piece->pattern, piece->first, piece->count, theirsOfAll))
-        return false;
+      if (piece->banks.empty())
+        addBanks(piece->pattern, piece->first, piece->count, theirsOfAll);
     }
   }
   for (auto cycle = singleFrom(single, start);
@@ -372,32 +411,52 @@ bool Banks::beside(BankUser user, const AccessPattern &pattern, uint64_t first,
   return true;
 }
 
-Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
-                   Cycle start, Cycle pace) {
-  Piece run;
-  run.pattern = pattern;
-  run.pace = pace;
+Cycle Banks::place(const RowAccesses &rows, uint64_t count, Cycle start,
+                   Cycle pace) {
+  const std::array<Part, maxParts> parts = {
+      Part{matrixUser(rows.engine, MatrixStream::Rows), &rows.rows, 0},
+      Part{matrixUser(rows.engine, MatrixStream::Sums), &rows.sums,
+           rows.writeDelay},
+      Part{matrixUser(rows.engine, MatrixStream::Addends),
+           rows.addends ? &*rows.addends : nullptr, rows.readDelay}};
+  return place({parts.data(), rows.addends ? 3u : 2u}, count, start, pace);
+}
+
+Cycle Banks::place(std::span<const Part> parts, uint64_t count, Cycle start,
+                   Cycle pace) {
+  // All parts have the same times, each by its delay later.
+  uint64_t first = 0, accesses = 0;
+  Cycle begin = 0, latest = 0;
+  bool simple = true;
+  for (const Part &part : parts) {
+    simple &= part.pattern->isSimple(layout);
+    latest = std::max(latest, part.delay);
+  }
   auto flush = [&] {
-    if (run.count > 0)
-      remember(user, run);
-    run.count = 0;
+    for (const Part &part : parts)
+      if (accesses > 0)
+        remember(
+            part.user,
+            {*part.pattern, {}, first, accesses, begin + part.delay, pace, 0});
+    accesses = 0;
   };
-  auto extend = [&](uint64_t first, uint64_t accesses, Cycle at) {
-    if (run.count > 0 && run.start + run.count * pace != at)
+  auto extend = [&](uint64_t i, uint64_t more, Cycle at) {
+    if (accesses > 0 && begin + accesses * pace != at)
       flush();
-    if (run.count == 0)
-      run.first = first, run.start = at;
-    run.count += accesses;
+    if (accesses == 0)
+      first = i, begin = at;
+    accesses += more;
   };
-  bool simple = pattern.isSimple(layout), mayPass = simple;
+  bool mayPass = simple;
   Cycle at = start;
   for (uint64_t i = 0; i < count;) {
+    uint64_t left = count - i;
     if (simple) {
-      Cycle busy = othersBusy(user, at);
-      if (busy > at) {
-        uint64_t left = count - i;
-        uint64_t n =
-            busy == noCycle ? left : std::min(left, (busy - at - 1) / pace + 1);
+      Cycle busy = othersBusy(parts[0].user, at);
+      if (busy > at + latest) {
+        uint64_t n = busy == noCycle
+                         ? left
+                         : std::min(left, (busy - latest - at - 1) / pace + 1);
         extend(i, n, at);
         at += n * pace;
         i += n;
@@ -406,31 +465,53 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
     }
     if (mayPass) {
       // All that are left at once, if they lie in banks that nobody else needs.
-      uint64_t left = count - i;
-      if (beside(user, pattern, i, left, at, at + left * pace)) {
+      if (beside(parts, i, left, at, at + left * pace)) {
         extend(i, left, at);
         at += left * pace;
         break;
       }
       mayPass = false;
     }
-    pattern.access(i, mine);
-    unsigned cycles = mine.cycles();
-    Cycle next = at, first = at;
-    for (unsigned level = 0; level < cycles; ++level, ++next) {
-      for (Cycle until = next;
-           (until = takenUntil(user, next, mine, level)) != next;)
-        next = until;
-      if (level == 0)
-        first = next;
-      if (cycles == 1) {
-        extend(i, 1, next);
-      } else {
-        flush();
-        remember(user, {pattern, {}, i, 1, next, 1, level});
-      }
+    std::array<unsigned, maxParts> cycles{};
+    unsigned most = 0;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      parts[p].pattern->access(i, mine[p]);
+      cycles[p] = mine[p].cycles();
+      most = std::max(most, cycles[p]);
     }
-    at = std::max(next, first + pace);
+    // The last cycles of all parts belong together, but for `a`: a row can add
+    // nothing before it is there.
+    auto levelOf = [&](size_t p, unsigned n) {
+      return p == 0 ? n : n - (most - cycles[p]);
+    };
+    Cycle next = at, rowBegin = at;
+    for (unsigned n = 0; n < most; ++n, ++next) {
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t p = 0; p < parts.size(); ++p) {
+          unsigned level = levelOf(p, n); // wraps round before its first
+          if (level >= cycles[p])
+            continue;
+          Cycle mineAt = next + parts[p].delay,
+                free = takenUntil(parts[p].user, mineAt, mine[p], level);
+          next += free - mineAt;
+          moved |= free != mineAt;
+        }
+      }
+      if (n == 0)
+        rowBegin = next;
+      if (most == 1) {
+        extend(i, 1, next);
+        continue;
+      }
+      flush();
+      for (size_t p = 0; p < parts.size(); ++p)
+        if (unsigned level = levelOf(p, n); level < cycles[p])
+          remember(
+              parts[p].user,
+              {*parts[p].pattern, {}, i, 1, next + parts[p].delay, 1, level});
+    }
+    at = std::max(next, rowBegin + pace);
     ++i;
   }
   flush();
@@ -439,30 +520,28 @@ Cycle Banks::place(BankUser user, const AccessPattern &pattern, uint64_t count,
 
 AccessCycles Banks::place(const BankAccess &access, Cycle start) {
   Cycle at = start, first = start;
-  for (unsigned level = 0;; ++level, ++at) {
-    std::vector<uint64_t> banks = access.banksOf(level);
-    if (banks.empty())
-      return {first, at};
+  for (unsigned level = 0; level < access.numCycles(); ++level, ++at) {
     for (Cycle until = at;
          (until = takenUntil(std::nullopt, at, access, level)) != at;)
       at = until;
     if (level == 0)
       first = at;
-    // Most are the latest known.
-    auto next = single.end();
+    auto next = single.end(); // most are the latest known
     while (next != single.begin() && std::prev(next)->at >= at)
       --next;
     if (next == single.end() || next->at != at)
-      single.insert(next, {at, std::move(banks)});
-    else
-      for (size_t i = 0; i < banks.size(); ++i)
-        next->banks[i] |= banks[i];
+      next =
+          single.insert(next, {at, std::vector<uint64_t>(layout.setWords())});
+    access.addBanks(level, next->banks);
   }
+  return {first, at};
 }
 
-AccessPattern LaneAccesses::operand(const isa::Descriptor &td, uint64_t lanes) {
+AccessPattern LaneAccesses::operand(const isa::Descriptor &td, uint64_t lanes,
+                                    bool written) {
   AccessPattern pattern;
   pattern.td = td;
+  pattern.written = written;
   pattern.setEnds();
   pattern.innerCount = pattern.innerStep = lanes;
   return pattern;
@@ -503,10 +582,11 @@ Cycle Banks::place(const LaneAccesses &lanes, Cycle start) {
 
 /// Rows of the last dimension from `row` on, of each `elements` from `first`
 /// on.
-static AccessPattern tileRows(const isa::Descriptor &td, uint64_t row,
-                              uint64_t first, uint64_t elements) {
+static AccessPattern tileRows(const isa::Descriptor &td, bool written,
+                              uint64_t row, uint64_t first, uint64_t elements) {
   AccessPattern rows;
   rows.td = td;
+  rows.written = written;
   rows.outer = uint8_t(td.rank - 1);
   rows.setEnds();
   rows.outerFirst = row;
@@ -532,9 +612,10 @@ Cycle Banks::place(const TileAccesses &tiles, Cycle start) {
       for (uint64_t column = 0; column < columns; column += tiles.side) {
         uint64_t height = std::min(tiles.side, rows - row),
                  width = std::min(tiles.side, columns - column);
-        fill.reads = {tileRows(src, m * rows + row, column, width)};
+        fill.reads = {tileRows(src, false, m * rows + row, column, width)};
         fill.groups = height;
-        drain.writes = {tileRows(tiles.dst, m * columns + column, row, height)};
+        drain.writes = {
+            tileRows(tiles.dst, true, m * columns + column, row, height)};
         drain.groups = width;
         // One buffer of two must be free.
         filled = place(fill, std::max(filled, drainedBefore));
@@ -542,6 +623,10 @@ Cycle Banks::place(const TileAccesses &tiles, Cycle start) {
         drained = place(drain, std::max(filled, drained));
       }
   return drained;
+}
+
+Cycle Banks::place(const SortAccesses &sort, Cycle start) {
+  return std::max(place(sort.values, start), place(sort.results, start));
 }
 
 Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
@@ -563,7 +648,7 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
     access.clear();
     if (!p)
       lanes.gathered(group, access);
-    else if (p->inScratchpad())
+    else if (p->isLocal())
       p->access(group, access);
     unsigned cycles = std::max(1u, access.cycles());
     for (unsigned level = 0; level < cycles; ++level)
@@ -602,7 +687,7 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
         piece.pattern = *s.pattern;
       else
         piece.banks = operands[s.operand].banksOf(s.level);
-      if (s.pattern ? s.pattern->inScratchpad() : !piece.banks.empty())
+      if (s.pattern ? s.pattern->isLocal() : !piece.banks.empty())
         remember(lanes.user, std::move(piece));
     });
     for (unsigned side = 0; side < 2; ++side)
@@ -617,7 +702,7 @@ void Banks::placeGroups(const LaneAccesses &lanes, uint64_t first,
   std::vector<Piece> pieces;
   auto add = [&](const std::vector<AccessPattern> &patterns, unsigned ports) {
     for (size_t i = 0; i < patterns.size(); ++i)
-      if (patterns[i].inScratchpad())
+      if (patterns[i].isLocal())
         pieces.push_back({patterns[i],
                           {},
                           first,

@@ -31,6 +31,8 @@
 
 namespace tessera::sim {
 
+struct AccessPattern;
+
 /// The banks of a core's memories, numbered in one row.
 class BankLayout {
 public:
@@ -49,6 +51,8 @@ public:
     uint32_t bankOf(uint64_t word) const {
       return uint32_t(mask ? word & *mask : word % count);
     }
+    /// Adds all of its banks to a set.
+    void addAll(std::vector<uint64_t> &banks) const;
   };
   const Memory spm;
   /// A bank of the accumulators does one read and one write a cycle: two banks.
@@ -56,6 +60,7 @@ public:
   const Memory &of(isa::Space space, bool written) const {
     return space != isa::Space::Acc ? spm : written ? accWrite : accRead;
   }
+  const Memory &of(const AccessPattern &pattern) const;
   /// 64-bit words of a set of banks.
   size_t setWords() const {
     return (accWrite.first + accWrite.count + 63) / 64;
@@ -83,6 +88,13 @@ public:
   bool overlaps(unsigned n, const BankAccess &other, unsigned m) const;
   /// The same as a set of bits; empty if it needs none.
   std::vector<uint64_t> banksOf(unsigned n) const;
+  /// Adds these to a set.
+  void addBanks(unsigned n, std::vector<uint64_t> &banks) const {
+    for (size_t i = 0; i < maskWords; ++i)
+      banks[i] |= masks[n * maskWords + i];
+  }
+  unsigned numCycles() const { return levels; }
+  bool isIn(const BankLayout::Memory &other) const { return memory == &other; }
   bool overlaps(unsigned n, const std::vector<uint64_t> &banksOfOther) const;
   /// Adds all banks that it needs to a set.
   void addBanks(std::vector<uint64_t> &banksOfMany) const {
@@ -127,7 +139,10 @@ struct AccessPattern {
   uint64_t wholeAccesses() const;
   /// True if every access is one run of bytes that takes one cycle.
   bool isSimple(const BankLayout &layout) const;
-  bool inScratchpad() const { return td.space == isa::Space::Spm; }
+  /// Else it is of no memory, and only takes a port.
+  bool isLocal() const {
+    return td.space == isa::Space::Spm || td.space == isa::Space::Acc;
+  }
 
   template <typename A> void serialize(A &ar) {
     fields(ar, td, written, outer, outerFirst, outerStep, outerCount, outerEnd,
@@ -144,21 +159,42 @@ private:
   void setRuns();
 };
 
-/// Who makes regular accesses. Those of one instruction of the vector engine do
-/// not disturb each other; a transpose drains a tile while it fills the next
-/// one. Further matrix engines have two users each behind these.
-enum class BankUser : uint8_t { Fill, MatrixA, MatrixB, Vector, VectorDrain };
-inline constexpr unsigned numBankUsers = 5;
-/// Of a matrix engine: the stream of rows, or that of weights.
-constexpr BankUser matrixUser(unsigned engine, bool weights) {
+/// Who makes regular accesses. Those of a user's own engine do not disturb it,
+/// but for a matrix engine's weights and rows. A further matrix engine has its
+/// four users behind these.
+enum class BankUser : uint8_t {
+  Fill,
+  MatrixA,
+  MatrixB,
+  MatrixAccRead,
+  MatrixAccWrite,
+  Vector,
+  VectorDrain ///< A transpose drains a tile while it fills the next one.
+};
+inline constexpr unsigned numBankUsers = 7;
+/// What a matrix engine does at once, in the order of its users.
+enum class MatrixStream : uint8_t { Rows, Weights, Addends, Sums };
+inline constexpr unsigned numMatrixStreams = 4;
+constexpr BankUser matrixUser(unsigned engine, MatrixStream stream) {
   unsigned first = engine == 0 ? unsigned(BankUser::MatrixA)
-                               : numBankUsers + 2 * (engine - 1);
-  return BankUser(first + unsigned(weights));
+                               : numBankUsers + numMatrixStreams * (engine - 1);
+  return BankUser(first + unsigned(stream));
 }
 
+/// What a matrix engine makes for a block's rows: a row of `a` is read; the
+/// sums that it adds to are read `readDelay` later, and written `writeDelay`
+/// after the row was.
+struct RowAccesses {
+  unsigned engine = 0;
+  AccessPattern rows;
+  std::optional<AccessPattern> addends;
+  AccessPattern sums;
+  Cycle readDelay = 0, writeDelay = 0;
+};
+
 /// What a vector instruction that walks its operands side by side makes: access
-/// i of each operand is that of the i-th group of lanes. Operands that are not
-/// in the scratchpad take a port for a cycle.
+/// i of each operand is that of the i-th group of lanes. What follows no
+/// pattern and is in no memory takes a port for a cycle.
 struct LaneAccesses {
   std::vector<AccessPattern> reads, writes;
   /// One more operand to read that follows no pattern: adds the bytes of a
@@ -170,7 +206,8 @@ struct LaneAccesses {
   BankUser user = BankUser::Vector;
 
   /// An operand of so many elements a group.
-  static AccessPattern operand(const isa::Descriptor &td, uint64_t lanes);
+  static AccessPattern operand(const isa::Descriptor &td, uint64_t lanes,
+                               bool written);
 };
 
 /// What a transpose makes: src [..., rows, columns] goes to dst [..., columns,
@@ -187,6 +224,12 @@ struct AccessCycles {
   Cycle first = 0, end = 0;
 };
 
+/// What a topk makes: values in blocks, and the results, side by side. Each has
+/// groups of its own, one after the other.
+struct SortAccesses {
+  LaneAccesses values, results;
+};
+
 class Banks {
 public:
   explicit Banks(const Architecture &arch);
@@ -200,12 +243,19 @@ public:
   /// Makes `count` accesses from `start` on, one every `pace` cycles or later;
   /// returns the end of the last one's `pace` cycles.
   Cycle place(BankUser user, const AccessPattern &pattern, uint64_t count,
-              Cycle start, Cycle pace);
+              Cycle start, Cycle pace) {
+    const Part part{user, &pattern, 0};
+    return place({&part, 1}, count, start, pace);
+  }
+  /// The same of rows; in each cycle all of a row's banks or none.
+  Cycle place(const RowAccesses &rows, uint64_t count, Cycle start, Cycle pace);
   /// Makes the accesses of all groups, one group after the other; returns the
   /// end of the last one.
   Cycle place(const LaneAccesses &lanes, Cycle start);
   /// Fills and drains all tiles; returns the end of the last drain.
   Cycle place(const TileAccesses &tiles, Cycle start);
+  /// Reads all values and writes all results; returns the end of the later.
+  Cycle place(const SortAccesses &sort, Cycle start);
   /// Makes an access of its own, in the first cycles from `start` on in which
   /// nobody needs its banks.
   AccessCycles place(const BankAccess &access, Cycle start);
@@ -250,6 +300,16 @@ private:
   };
   /// In the order of their starts, and of their ends.
   using Track = std::deque<Piece>;
+  /// One of several patterns whose accesses belong together, so many cycles
+  /// later than the first one's.
+  struct Part {
+    BankUser user;
+    const AccessPattern *pattern;
+    Cycle delay;
+  };
+  static constexpr size_t maxParts = 3;
+  Cycle place(std::span<const Part> parts, uint64_t count, Cycle start,
+              Cycle pace);
 
   /// What accesses of their own need in a cycle.
   struct CycleBanks {
@@ -271,13 +331,13 @@ private:
   /// are the first ones, and the rest repeats them.
   std::optional<uint64_t> distinct(const AccessPattern &pattern,
                                    uint64_t count) const;
-  /// Adds the banks of so many accesses of a pattern; false if that would mean
-  /// to look at many of them.
-  bool addBanks(const AccessPattern &pattern, uint64_t first, uint64_t count,
+  /// Adds the banks of so many accesses of a pattern, or all of its memory's if
+  /// that would mean to look at many of them.
+  void addBanks(const AccessPattern &pattern, uint64_t first, uint64_t count,
                 std::vector<uint64_t> &banks) const;
   /// Whether these accesses need no bank that another user needs until `end`.
-  bool beside(BankUser user, const AccessPattern &pattern, uint64_t first,
-              uint64_t count, Cycle start, Cycle end) const;
+  bool beside(std::span<const Part> parts, uint64_t first, uint64_t count,
+              Cycle start, Cycle end) const;
   /// Beyond so many pieces of a user, what it does disturbs nobody.
   static constexpr size_t maxPieces = size_t(1) << 16;
   void remember(BankUser user, Piece piece) {
@@ -294,7 +354,7 @@ private:
 
   std::vector<Track> tracks;                            ///< By BankUser.
   std::deque<CycleBanks> single;                        ///< In order.
-  BankAccess mine;                                      ///< Scratch space.
+  std::array<BankAccess, maxParts> mine;                ///< Scratch space.
   mutable BankAccess theirs;                            ///< Scratch space.
   mutable std::vector<uint64_t> mineOfAll, theirsOfAll; ///< Scratch space.
   std::vector<BankAccess> operands;                     ///< Scratch space.

@@ -73,6 +73,11 @@ public:
   /// The near side's accesses: outer index is the row, inner ones are elements
   /// in the order of the walk.
   AccessPattern near() const;
+  /// The most elements of a burst.
+  uint64_t maxElements() const {
+    return std::max<uint64_t>(1, uint64_t(walk.burstBytes) * 8 /
+                                     bitWidth(walk.far.format));
+  }
 
   template <typename A> void serialize(A &ar) {
     fields(ar, walk, started, row, run, position);

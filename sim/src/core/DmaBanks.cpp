@@ -68,7 +68,10 @@ BankAccess &DmaEngine::nearWords(Transfer &transfer, const Burst &burst) {
 void DmaEngine::readBurst(Cycle now) {
   next = bursts.next();
   sendAt = now;
-  BankAccess *read = &nearWords(transfers.back(), *next);
+  Transfer &transfer = transfers.back();
+  if (!storing && !withinCore && transfer.nearIsDense)
+    return;
+  BankAccess *read = &nearWords(transfer, *next);
   next->slots = std::max(next->slots, read->cycles());
   if (withinCore) {
     read = &farWords;

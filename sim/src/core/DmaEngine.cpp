@@ -132,6 +132,9 @@ bool DmaEngine::start(const QueueEntry &entry, Cycle now) {
         withinCore = plan.withinCore;
         bursts.start(std::move(plan.bursts));
         transfer.near = bursts.near();
+        transfer.near.innerCount = bursts.maxElements();
+        transfer.nearIsDense = transfer.near.innerRuns.count == 1 &&
+                               transfer.near.isSimple(core.banks.layout);
       } else {
         occupy(std::max({now + 1, afterSlots(), transfer.written}));
         nextStart = ahead ? slotCycle : now + 1;

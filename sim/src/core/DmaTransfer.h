@@ -56,13 +56,14 @@ struct Transfer {
   uint32_t outstanding = 0;
   bool issued = false, posted = false;
   AccessPattern near;             ///< What its bursts need on the near side.
+  bool nearIsDense = false;       ///< None of them has two words in a bank.
   std::optional<Padding> padding; ///< What no burst brings.
   Cycle written = 0; ///< By then what a load has brought is written.
   Cycle ready = never;
   template <typename A> void serialize(A &ar) {
     fields(ar, opcode, pc, signals, remote, destination, writes, interval,
            target, data, rows, multicast, deliveries, numBursts, outstanding,
-           issued, posted, near, padding, written, ready);
+           issued, posted, near, nearIsDense, padding, written, ready);
   }
 };
 

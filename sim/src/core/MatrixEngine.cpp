@@ -18,8 +18,8 @@ namespace tessera::sim {
 static constexpr uint64_t maxMacs = uint64_t(1) << 32;
 
 MatrixEngine::MatrixEngine(Core &core, unsigned number)
-    : InOrderEngine(core, matrixEngine(number)),
-      rows(matrixUser(number, false)), weights(matrixUser(number, true)) {}
+    : InOrderEngine(core, matrixEngine(number)), number(number),
+      weights(matrixUser(number, MatrixStream::Weights)) {}
 
 void MatrixEngine::reset() {
   InOrderEngine::reset();
@@ -160,6 +160,28 @@ AccessPattern MatrixEngine::weightsOf(const QueueEntry &entry, const Plan &plan,
   return weights;
 }
 
+AccessPattern MatrixEngine::sumsOf(const isa::Descriptor &acc, const Plan &plan,
+                                   uint64_t n) const {
+  AccessPattern sums;
+  sums.td = acc;
+  sums.written = true;
+  uint64_t columns = core.services.arch.matrix.cols,
+           count = std::min(columns, plan.n - n * columns);
+  // The accumulator's dimensions are M's, then N's; these may be merged.
+  uint64_t rows = 1;
+  while (sums.outer < acc.rank && rows < plan.m)
+    rows *= acc.extents[sums.outer++];
+  bool splits = rows == plan.m;
+  if (!splits)
+    sums.outer = 0;
+  sums.setEnds();
+  sums.outerStep = splits ? 1 : 0;
+  sums.innerFirst = n * columns;
+  sums.innerStep = splits ? 0 : plan.n;
+  sums.innerCount = count;
+  return sums;
+}
+
 Cycle MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
                              MatrixResults &results, Cycle now) {
   const MatrixConfig &matrix = core.services.arch.matrix;
@@ -192,8 +214,18 @@ Cycle MatrixEngine::schedule(const QueueEntry &entry, const Plan &plan,
       lastStart = start;
       if (!entry.keepWeights)
         lastSwap = start;
-      streamEnd =
-          banks.place(rows, rowsOf(entry, plan, k), plan.m, start, plan.pace);
+      RowAccesses rows;
+      rows.engine = number;
+      rows.rows = rowsOf(entry, plan, k);
+      rows.sums = sumsOf(results.acc, plan, n);
+      // With its last beat a row takes the old sums along.
+      rows.readDelay = plan.pace - 1;
+      rows.writeDelay = rows.readDelay + gap - 1;
+      if (k > 0 || entry.accumulate) {
+        rows.addends = rows.sums;
+        rows.addends->written = false;
+      }
+      streamEnd = banks.place(rows, plan.m, start, plan.pace);
       account.charge(StallCause::BankConflict, streamEnd);
       results.written[n] = streamEnd - plan.stream;
     }

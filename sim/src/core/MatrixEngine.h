@@ -73,6 +73,9 @@ private:
                        uint64_t k) const;
   AccessPattern weightsOf(const QueueEntry &entry, const Plan &plan, uint64_t n,
                           uint64_t k) const;
+  /// What a row of a block of columns writes.
+  AccessPattern sumsOf(const isa::Descriptor &acc, const Plan &plan,
+                       uint64_t n) const;
   /// The earliest start that the accumulators' rows allow block column `n`.
   Cycle rowsFree(const MatrixResults &results, uint64_t n) const;
   void compute(const QueueEntry &entry, const Plan &plan,
@@ -81,9 +84,10 @@ private:
   void gatherAccumulator(const isa::Descriptor &acc,
                          const ByteInterval &interval, uint8_t *dense);
 
-  const BankUser rows, weights; ///< Its streams of `a` and of `b`.
-  bool chained = false;         ///< lastSwap and streamEnd are valid.
-  Cycle lastSwap = 0; ///< The last block's start that brought new weights.
+  const unsigned number;  ///< Among the core's matrix engines.
+  const BankUser weights; ///< Its stream of `b`.
+  bool chained = false;   ///< lastSwap and streamEnd are valid.
+  Cycle lastSwap = 0;     ///< The last block's start that brought new weights.
   Cycle streamEnd = 0;
   /// The one block that is loaded, as a later `keep_b` may use it: its operand
   /// and its values, K × N.

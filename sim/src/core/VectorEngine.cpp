@@ -64,6 +64,8 @@ void VectorEngine::start(const QueueEntry &entry, VectorPlan &plan, Cycle now) {
     cost.real = core.banks.place(*cost.accesses, now) - now;
   else if (cost.tiles)
     cost.real = core.banks.place(*cost.tiles, now) - now;
+  else if (cost.sort)
+    cost.real = std::max(cost.ideal, core.banks.place(*cost.sort, now) - now);
   account.wait(StallCause::FillDrain, now);
   account.charge(StallCause::Busy, now + cost.ideal);
   account.charge(StallCause::BankConflict, now + cost.real);

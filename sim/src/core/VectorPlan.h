@@ -42,11 +42,11 @@ struct VectorCost {
   Cycle real = 1;  ///< Engine-cycles.
   Cycle tail = 0;  ///< From then to completion, without `latency`.
   uint64_t aluOps = 0, sfuOps = 0; ///< Over all elements.
-  /// Of an instruction that walks its operands side by side, and of a
-  /// transpose: `real` follows from when the scratchpad's banks are free for
-  /// these.
+  /// Of an instruction that walks its operands side by side, of a transpose and
+  /// of a topk: `real` follows from when the banks are free for these.
   std::optional<LaneAccesses> accesses;
   std::optional<TileAccesses> tiles;
+  std::optional<SortAccesses> sort;
 };
 
 struct VectorPlan {

@@ -77,57 +77,24 @@ private:
     return ceilDiv(operands, std::max(1u, arch.vector.writePorts));
   }
 
-  /// Distinct words in the most used bank.
-  Cycle bankCycles(std::vector<uint64_t> &words) const {
-    std::sort(words.begin(), words.end());
-    words.erase(std::unique(words.begin(), words.end()), words.end());
-    std::vector<Cycle> perBank(std::max(1u, arch.spm.banks));
-    Cycle most = 1;
-    for (uint64_t w : words)
-      most = std::max(most, ++perBank[w % perBank.size()]);
-    return most;
-  }
-  void addWords(const Descriptor &td, int64_t element, uint64_t count,
-                std::vector<uint64_t> &words) const {
-    uint64_t bits = bitWidth(td.format);
-    uint64_t low = td.base * 8 + uint64_t(element) * bits,
-             high = low + count * bits - 1;
-    for (uint64_t w = low / 8 / arch.spm.bankWidth;
-         w <= high / 8 / arch.spm.bankWidth; ++w)
-      words.push_back(w);
-  }
-  /// Cycles that one group of lanes needs for an operand.
-  Cycle bankCycles(const Descriptor &td, uint64_t group) const {
-    if (td.space != isa::Space::Spm)
-      return 1;
-    Runs runs(td);
-    uint64_t left = std::min<uint64_t>(group, runs.runElements * runs.count);
-    std::vector<uint64_t> words;
-    for (uint64_t r = 0; left > 0; ++r) {
-      uint64_t take = std::min(left, runs.runElements);
-      addWords(td, runs.offset(r), take, words);
-      left -= take;
-    }
-    return bankCycles(words);
-  }
-
   /// Operands walked side by side, a group of lanes at a time.
   void elementwise(uint64_t aluOps, uint64_t sfuOps) {
     LaneAccesses &accesses = cost.accesses.emplace();
     accesses.readPorts = std::max(1u, arch.vector.readPorts);
     accesses.writePorts = std::max(1u, arch.vector.writePorts);
     for (const VectorInput &input : plan.inputs)
-      accesses.reads.push_back(LaneAccesses::operand(input.td, lanes));
+      accesses.reads.push_back(LaneAccesses::operand(input.td, lanes, false));
     bool reduces = false;
     for (const VectorOutput &output : plan.outputs) {
       if (output.perElement)
-        accesses.writes.push_back(LaneAccesses::operand(output.td, lanes));
+        accesses.writes.push_back(
+            LaneAccesses::operand(output.td, lanes, true));
       reduces |= !output.perElement;
     }
     // Results for many elements together count as one operand, wherever they
     // lie.
     if (reduces)
-      accesses.writes.emplace_back().td.space = isa::Space::Acc;
+      accesses.writes.emplace_back().td.space = isa::Space::Global;
     accesses.work = std::max<Cycle>(
         {1, ceilDiv(aluOps, std::max(1u, arch.vector.aluSlots)),
          ceilDiv(sfuOps * lanes, std::max(1u, arch.vector.sfuLanes))});
@@ -172,16 +139,15 @@ private:
     accesses.readPorts = std::max(1u, arch.vector.readPorts);
     accesses.writePorts = std::max(1u, arch.vector.writePorts);
     // The indices take a port, wherever they lie.
-    accesses.reads.emplace_back().td.space = isa::Space::Acc;
-    accesses.writes.push_back(LaneAccesses::operand(dst, lanes));
+    accesses.reads.emplace_back().td.space = isa::Space::Global;
+    accesses.writes.push_back(LaneAccesses::operand(dst, lanes, true));
     accesses.groups = ceilDiv(plan.elements, lanes);
     Descriptor row = src;
     row.extents[0] = 1;
     // Used while the instruction starts; the plan lives as long.
     accesses.gathered = [&plan = plan, &src, lanes = lanes,
                          runs = Runs(row)](uint64_t group, BankAccess &access) {
-      if (src.space != isa::Space::Spm)
-        return;
+      access.clear(src.space);
       uint64_t rowElements = runs.runElements * runs.count;
       uint64_t bits = bitWidth(src.format);
       uint64_t last = std::min((group + 1) * lanes, plan.elements);
@@ -223,12 +189,35 @@ private:
     Cycle reading = ceilDiv(rows * blocks * block, lanes);
     Cycle writing = ceilDiv(rows * k, lanes);
     cost.ideal = std::max({Cycle(1), work, reading, writing * writeCycles(2)});
-    Cycle writes = 0;
+    SortAccesses &sort = cost.sort.emplace();
+    sort.values.readPorts = sort.results.readPorts =
+        std::max(1u, arch.vector.readPorts);
+    sort.values.writePorts = sort.results.writePorts =
+        std::max(1u, arch.vector.writePorts);
+    sort.values.groups = reading;
+    sort.results.groups = writing;
+    sort.results.user = BankUser::VectorDrain;
+    if (row == blocks * block)
+      sort.values.reads.push_back(LaneAccesses::operand(src, lanes, false));
+    else // what a row lacks of its last block is not read
+      sort.values.gathered = [&src, row, padded = blocks * block, lanes = lanes,
+                              values = rows * row, runs = Runs(src)](
+                                 uint64_t group, BankAccess &access) {
+        access.clear(src.space);
+        uint64_t bits = bitWidth(src.format);
+        for (uint64_t i = group * lanes; i < (group + 1) * lanes; ++i) {
+          uint64_t at = i / padded * row + i % padded;
+          if (i % padded >= row || at >= values)
+            continue;
+          int64_t element = runs.offset(at / runs.runElements) +
+                            int64_t(at % runs.runElements);
+          uint64_t low = src.base * 8 + uint64_t(element) * bits;
+          access.add(low / 8, (low + bits + 7) / 8);
+        }
+      };
     for (const VectorOutput &output : plan.outputs)
-      writes += bankCycles(output.td, lanes);
-    cost.real =
-        std::max({cost.ideal, reading * readCycles(bankCycles(src, lanes)),
-                  writing * writeCycles(writes)});
+      sort.results.writes.push_back(
+          LaneAccesses::operand(output.td, lanes, true));
   }
 
   const Architecture &arch;

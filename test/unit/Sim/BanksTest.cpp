@@ -87,7 +87,7 @@ TEST(Banks, GroupsOfLanes) {
   // them. Four groups, dense: group g of an operand lies 32 bytes on.
   auto f32 = [](uint64_t base) {
     return LaneAccesses::operand(
-        tensor(Space::Spm, NumericFormat::F32, {4, 8}, base), 8);
+        tensor(Space::Spm, NumericFormat::F32, {4, 8}, base), 8, false);
   };
   LaneAccesses lanes;
   lanes.reads = {f32(0), f32(4096), f32(8192)};
@@ -141,9 +141,9 @@ TEST(Banks, GatheredGroups) {
   LaneAccesses lanes;
   lanes.readPorts = 2;
   lanes.groups = 2;
-  lanes.reads.emplace_back().td.space = Space::Acc;
+  lanes.reads.emplace_back().td.space = Space::Global;
   lanes.writes = {LaneAccesses::operand(
-      tensor(Space::Spm, NumericFormat::F32, {8}, 4096), 4)};
+      tensor(Space::Spm, NumericFormat::F32, {8}, 4096), 4, true)};
   lanes.gathered = [](uint64_t group, BankAccess &access) {
     // Group 0: three words of bank 5. Group 1: one word of bank 9.
     for (uint64_t row = 0; row < (group == 0 ? 3 : 1); ++row)
@@ -162,6 +162,34 @@ TEST(Banks, GatheredGroups) {
   banks.clear();
   banks.place(BankUser::MatrixA, rows(10, 144, 256, 16), 10, 100, 1);
   EXPECT_EQ(banks.place(lanes, 100), 111u);
+}
+
+// 32 values in groups of 8, two banks each; 8 best of them and their places,
+// two cycles at one port.
+TEST(Banks, ValuesAndResultsOfATopk) {
+  auto operand = [](uint32_t elements, uint64_t base, bool written) {
+    return LaneAccesses::operand(
+        tensor(Space::Spm, NumericFormat::F32, {elements}, base), 8, written);
+  };
+  SortAccesses sort;
+  sort.values.reads = {operand(32, 0, false)};
+  sort.values.groups = 4;
+  sort.results.writes = {operand(8, 4096, true), operand(8, 8192, true)};
+  sort.results.groups = 1;
+  sort.results.user = BankUser::VectorDrain;
+  Banks banks(arch);
+  EXPECT_EQ(banks.place(sort, 50), 54u);
+  // Rows in bank 2 from 50 to 59: the second group of values, in banks 2 and 3,
+  // waits until 60.
+  banks.clear();
+  banks.place(BankUser::MatrixA, rows(10, 32, 256, 16), 10, 50, 1);
+  EXPECT_EQ(banks.place(sort, 50), 63u);
+  // In bank 0 it is the first group, and the results beside it: 60 to 63.
+  banks.clear();
+  banks.place(BankUser::MatrixA, rows(10, 0, 256, 16), 10, 50, 1);
+  EXPECT_EQ(banks.place(sort, 50), 64u);
+  // Who comes later finds bank 0 taken in 60 and 61 by the results.
+  EXPECT_EQ(banks.place(BankUser::MatrixB, rows(1, 0, 256, 16), 1, 60, 1), 63u);
 }
 
 /// One mma of two blocks of columns; b's second block lies in the banks of `a`.

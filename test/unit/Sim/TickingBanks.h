@@ -33,9 +33,13 @@ public:
   /// Of the scratchpad.
   explicit WordsToServe(const Architecture &arch)
       : WordsToServe(0, arch.spm.banks, arch.spm.bankWidth) {}
-  /// Read from the accumulators.
+  /// Of the accumulators, whose banks read and write side by side.
   static WordsToServe accRead(const Architecture &arch) {
     return {arch.spm.banks, arch.acc.banks, arch.matrix.cols * 4};
+  }
+  static WordsToServe accWrite(const Architecture &arch) {
+    return {arch.spm.banks + arch.acc.banks, arch.acc.banks,
+            arch.matrix.cols * 4};
   }
   void add(uint64_t address, uint64_t bits) {
     for (uint64_t byte = address; byte <= address + (bits - 1) / 8; ++byte) {
@@ -49,10 +53,15 @@ public:
       most = std::max(most, bank.size());
     return most;
   }
-  bool serve(BusyBanks &busy) {
+  bool canServe(const BusyBanks &busy) const {
     for (size_t b = 0; b < banks.size(); ++b)
       if (!banks[b].empty() && busy.count(first + b))
         return false;
+    return true;
+  }
+  bool serve(BusyBanks &busy) {
+    if (!canServe(busy))
+      return false;
     for (size_t b = 0; b < banks.size(); ++b)
       if (!banks[b].empty()) {
         busy.insert(first + b);

@@ -21,6 +21,9 @@ public:
         slotsPerCycle(stores ? arch.dma.storeBursts : arch.dma.loadBursts),
         spans(jobs.size()), state(jobs.size()) {}
 
+  std::unique_ptr<TickingDma> clone() const override {
+    return std::make_unique<TickingEngine>(*this);
+  }
   bool over() const override { return completed == jobs.size(); }
   const std::vector<Span> &results() const override { return spans; }
   void arrive(uint64_t cycle) override;

@@ -56,6 +56,7 @@ std::vector<Span> tickStores(const Architecture &arch, DmaMemory memory,
 class TickingDma {
 public:
   virtual ~TickingDma() = default;
+  virtual std::unique_ptr<TickingDma> clone() const = 0;
   virtual bool over() const = 0;
   virtual const std::vector<Span> &results() const = 0;
   /// What comes and what is complete in this cycle.

@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "TickingModel.h"
-#include "TickingBanks.h"
+#include "TickingVector.h"
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <tuple>
 
 namespace tessera::sim::test {
@@ -39,6 +42,65 @@ private:
   WordsToServe words;
   uint32_t cyclesLeft;
   bool begun = false;
+};
+
+/// A row that enters the grid: its words in the scratchpad, the sums that it
+/// takes along in its last cycle, and where it is written when it comes out. It
+/// enters only if the banks are free for all of these.
+class RowAccess {
+public:
+  RowAccess(WordsToServe words, WordsToServe addends, WordsToServe sums,
+            uint32_t pace, uint32_t gap)
+      : words(std::move(words)), addends(std::move(addends)),
+        sums(std::move(sums)), pace(pace), gap(gap), cyclesLeft(pace) {
+    levels = std::max({this->words.cyclesLeft(), this->addends.cyclesLeft(),
+                       this->sums.cyclesLeft()});
+  }
+  /// True if one of the cycles is over. `later` says what those that go first
+  /// will need in so many cycles; `own` banks are the engine's.
+  template <typename Later>
+  bool tick(BusyBanks &busy, const BusyBanks &own, Later later) {
+    if (levels == 0 || serve(busy, own, later))
+      begun = true;
+    if (!begun || levels > cyclesLeft - 1)
+      return false;
+    --cyclesLeft;
+    return true;
+  }
+  bool over() const { return cyclesLeft == 0; }
+
+private:
+  template <typename Later>
+  bool serve(BusyBanks &busy, const BusyBanks &own, Later later) {
+    BusyBanks others;
+    std::set_difference(busy.begin(), busy.end(), own.begin(), own.end(),
+                        std::inserter(others, others.end()));
+    uint32_t reads = pace - 1, writes = reads + gap - 1;
+    bool adds = addends.cyclesLeft() == levels,
+         writesNow = sums.cyclesLeft() == levels;
+    // In the present cycle what went before is known.
+    auto free = [&](const WordsToServe &w, uint32_t delay) {
+      return w.canServe(delay == 0 ? others : later(delay));
+    };
+    if (!words.canServe(others) || (adds && !free(addends, reads)) ||
+        (writesNow && !free(sums, writes)))
+      return false;
+    words.serve(busy);
+    if (adds)
+      addends.serve(taken[reads]);
+    if (writesNow)
+      sums.serve(taken[writes]);
+    --levels;
+    return true;
+  }
+
+  WordsToServe words, addends, sums;
+  uint32_t pace, gap;
+  size_t levels, cyclesLeft;
+  bool begun = false;
+
+public:
+  std::map<uint32_t, BusyBanks> taken; ///< By this cycle's row, so much later.
 };
 
 /// A stationary piece of `b`.
@@ -95,8 +157,21 @@ public:
     return spans;
   }
 
+  /// What those that go before the streaming row will need in a later cycle.
+  std::function<BusyBanks(uint64_t cycle)> ahead;
+  /// What rows that have entered need in a cycle.
+  BusyBanks reserved(uint64_t cycle) const {
+    auto it = later.find(cycle);
+    return it == later.end() ? BusyBanks() : it->second;
+  }
+
   // A cycle: what starts in it; then the accesses of rows, and of weights.
   bool over() const { return completed == jobs.size(); }
+  /// No instruction that was taken has rows or weights to come.
+  bool isIdle() const {
+    return streaming < 0 && shadow < 0 &&
+           (next == blocks.size() || blocks[next].job >= taken);
+  }
   void prepare(uint64_t cycle);
   void moveBeats(std::set<size_t> &busy);
   void loadWeights(std::set<size_t> &busy);
@@ -180,6 +255,13 @@ private:
       words.add(j.aBase + (row * j.rowOfA() + k) * bits / 8, bits);
     return words;
   }
+  /// The sums of a row.
+  void addSums(const Block &b, uint32_t row, WordsToServe &words) const {
+    const MatrixJob &j = jobs[b.job];
+    for (uint32_t n = b.n * columns; n < std::min(j.n, (b.n + 1) * columns);
+         ++n)
+      words.add(j.accBase + (uint64_t(row) * j.n + n) * 4, 32);
+  }
   /// What a step of the load of a block's weights needs.
   WordsToServe wordsOfLoad(const Block &b, uint32_t step) const {
     const MatrixJob &j = jobs[b.job];
@@ -245,6 +327,8 @@ private:
     if (now == 0)
       return;
     for (uint32_t c = 0; c < columns; ++c) {
+      if (outputs[c].empty()) // of a copy in which this grid stands still
+        continue;
       Beat b = outputs[c].front();
       outputs[c].pop_front();
       if (b.block < 0)
@@ -279,7 +363,9 @@ private:
   int shadow = -1, streaming = -1;
   uint32_t shadowCycles = 0, beat = 0;
   std::set<size_t> busyBanks; ///< In this cycle, of run().
-  std::optional<PacedAccess> row, step;
+  std::optional<RowAccess> row;
+  std::optional<PacedAccess> step;
+  std::map<uint64_t, BusyBanks> later; ///< Of rows that have entered.
 };
 
 void MatrixGrid::prepare(uint64_t cycle) {
@@ -314,10 +400,25 @@ void MatrixGrid::moveBeats(std::set<size_t> &busy) {
   if (streaming >= 0) {
     Block &b = blocks[size_t(streaming)];
     uint32_t pace = beatsPerRow(b.job);
-    if (!row)
-      row.emplace(wordsOfRow(b, beat / pace), pace);
-    if (row->tick(busy))
+    if (!row) {
+      WordsToServe addends = WordsToServe::accRead(arch),
+                   sums = WordsToServe::accWrite(arch);
+      addSums(b, beat / pace, sums);
+      if (!b.firstOfColumn || jobs[b.job].accumulate)
+        addSums(b, beat / pace, addends);
+      row.emplace(wordsOfRow(b, beat / pace), addends, sums, pace,
+                  rows + arch.matrix.fillLatency);
+    }
+    if (row->tick(busy, reserved(now), [&](uint32_t delay) {
+          return ahead ? ahead(now + delay) : BusyBanks();
+        }))
       skew[0] = {streaming, beat++};
+    for (auto &[delay, banks] : row->taken) {
+      later[now + delay].insert(banks.begin(), banks.end());
+      if (delay == 0)
+        busy.insert(banks.begin(), banks.end());
+    }
+    row->taken.clear();
     if (row->over()) {
       row.reset();
       b.rowTaken.push_back(now + 1 - pace);
@@ -342,36 +443,6 @@ std::vector<Span> tickMatrix(const Architecture &arch,
 // Vector: lanes, slots, ports and banks
 //===----------------------------------------------------------------------===//
 
-/// Serves the words that the lanes of one group touch, each bank one a cycle.
-static uint32_t serveBanks(const Architecture &arch, const VectorOperand &o,
-                           uint64_t firstElement, uint64_t lanes) {
-  std::vector<std::set<uint64_t>> words(arch.spm.banks);
-  for (uint64_t lane = 0; lane < lanes; ++lane)
-    for (uint64_t byte = 0; byte < 4; ++byte) {
-      uint64_t address = o.base + (firstElement + lane) * o.stride * 4 + byte;
-      uint64_t word = address / arch.spm.bankWidth;
-      words[word % arch.spm.banks].insert(word);
-    }
-  for (uint32_t cycles = 0;; ++cycles) {
-    bool any = false;
-    for (std::set<uint64_t> &bank : words)
-      if (!bank.empty()) {
-        bank.erase(bank.begin());
-        any = true;
-      }
-    if (!any)
-      return cycles;
-  }
-}
-
-static bool overlap(const VectorOperand &a, const VectorOperand &b,
-                    uint32_t elementsA, uint32_t elementsB) {
-  auto end = [](const VectorOperand &o, uint32_t n) {
-    return o.base + uint64_t(n - 1) * o.stride * 4 + 4;
-  };
-  return a.base < end(b, elementsB) && b.base < end(a, elementsA);
-}
-
 namespace {
 
 /// The vector engine a cycle at a time, for operands in the scratchpad.
@@ -382,6 +453,8 @@ public:
 
   bool over() const { return job == jobs.size(); }
   uint64_t age() const { return running ? spans[job].begin : 0; }
+  bool isRunning() const { return running; }
+  size_t current() const { return job; }
   const std::vector<Span> &results() const { return spans; }
 
   void prepare(uint64_t now) {
@@ -398,6 +471,8 @@ public:
     first = 0;
     if (jobs[job].transposed)
       beginTiles();
+    else if (jobs[job].sorted)
+      beginSort();
     else
       beginGroup();
   }
@@ -408,6 +483,18 @@ public:
     if (jobs[job].transposed) {
       moveTiles(busy);
       if (waitingTiles.empty() && buffers.empty())
+        finish(now);
+      return;
+    }
+    if (jobs[job].sorted) {
+      BusyBanks needed;
+      if (!values.empty())
+        serveRow(values, arch.vector.readPorts, busy, needed);
+      if (!sortResults.empty())
+        serveResults(busy, needed);
+      busy.insert(needed.begin(), needed.end());
+      workLeft -= arch.vector.lanes * arch.vector.aluSlots;
+      if (workLeft <= 0 && values.empty() && sortResults.empty())
         finish(now);
       return;
     }
@@ -468,6 +555,57 @@ private:
       }
   }
 
+  void beginSort() {
+    const VectorJob::Sort &sort = *jobs[job].sorted;
+    Sorter sorter;
+    std::vector<std::vector<int32_t>> unused;
+    sortRows(sorter,
+             std::vector<std::vector<float>>(sort.rows,
+                                             std::vector<float>(sort.row)),
+             sort.k, unused);
+    workLeft = int64_t(sorter.operations);
+    uint32_t block = 1;
+    while (block < sort.row && block < 64)
+      block *= 2;
+    uint32_t padded = (sort.row + block - 1) / block * block;
+    uint32_t lanes = arch.vector.lanes;
+    for (uint32_t i = 0; i < sort.rows * padded; ++i) {
+      if (i % lanes == 0)
+        values.emplace_back(arch);
+      if (i % padded < sort.row)
+        values.back().add(jobs[job].inputs[0].base +
+                              (i / padded * sort.row + i % padded) * 4,
+                          32);
+    }
+    for (uint32_t i = 0; i < sort.rows * sort.k; ++i) {
+      if (i % lanes == 0)
+        sortResults.push_back({WordsToServe(arch), WordsToServe(arch)});
+      for (size_t o = 0; o < 2; ++o)
+        sortResults.back()[o].add(jobs[job].outputs[o].base + i * 4, 32);
+    }
+  }
+
+  /// A cycle of the first group of results: both outputs share the ports.
+  void serveResults(const BusyBanks &busy, BusyBanks &needed) {
+    std::vector<WordsToServe> group = sortResults.front();
+    BusyBanks mine;
+    uint32_t ports = arch.vector.writePorts;
+    for (WordsToServe &words : group)
+      for (; ports > 0 && words.cyclesLeft() > 0; --ports) {
+        BusyBanks level;
+        words.serve(level);
+        mine.insert(level.begin(), level.end());
+      }
+    for (size_t bank : mine)
+      if (busy.count(bank))
+        return;
+    needed.insert(mine.begin(), mine.end());
+    if (group[0].cyclesLeft() == 0 && group[1].cyclesLeft() == 0)
+      sortResults.pop_front();
+    else
+      sortResults.front() = std::move(group);
+  }
+
   /// A cycle of the first row: as much of it as there are ports, or nothing.
   void serveRow(std::deque<WordsToServe> &rows, uint32_t ports,
                 const std::set<size_t> &busy, std::set<size_t> &needed) {
@@ -511,18 +649,20 @@ private:
         {1, (j.aluOps + arch.vector.aluSlots - 1) / arch.vector.aluSlots,
          (int64_t(j.sfuOps) * arch.vector.lanes + arch.vector.sfuLanes - 1) /
              arch.vector.sfuLanes});
-    auto fill = [&](const std::vector<VectorOperand> &operands) {
+    auto fill = [&](const std::vector<VectorOperand> &operands, bool written) {
       std::vector<WordsToServe> all;
       uint64_t last = std::min<uint64_t>(first + arch.vector.lanes, j.elements);
       for (const VectorOperand &o : operands) {
-        all.emplace_back(arch);
+        all.push_back(!o.isAcc  ? WordsToServe(arch)
+                      : written ? WordsToServe::accWrite(arch)
+                                : WordsToServe::accRead(arch));
         for (uint64_t e = first; e < last; ++e)
           all.back().add(o.base + e * o.stride * 4, 32);
       }
       return all;
     };
-    reads = fill(j.inputs);
-    writes = fill(j.outputs);
+    reads = fill(j.inputs, false);
+    writes = fill(j.outputs, true);
     indicesLeft = j.gathered.empty() ? 0 : 1;
     if (indicesLeft > 0) {
       reads.emplace_back(arch);
@@ -567,56 +707,71 @@ private:
   uint32_t indicesLeft = 0;
   std::vector<WordsToServe> reads, writes;
   std::deque<Tile> waitingTiles, buffers; ///< Two buffers, oldest first.
+  std::deque<WordsToServe> values;        ///< Groups of a topk.
+  std::deque<std::vector<WordsToServe>> sortResults;
 };
 
-} // namespace
+/// All engines of a core. A copy goes on by itself: what it does shows what
+/// will be needed.
+class CoreEngines {
+public:
+  CoreEngines(const Architecture &arch, const CoreJobs &jobs)
+      : vector(arch, jobs.vector),
+        load(tickingDma(arch, {16, 4}, jobs.loads, false)),
+        store(tickingDma(arch, {0, 0, true}, jobs.stores, true)) {
+    matrix.emplace_back(arch, jobs.matrix);
+    for (const std::vector<MatrixJob> &further : jobs.furtherMatrix)
+      matrix.emplace_back(arch, further);
+    bind();
+  }
+  CoreEngines(const CoreEngines &other)
+      : now(other.now), matrix(other.matrix), vector(other.vector),
+        load(other.load->clone()), store(other.store->clone()) {
+    bind();
+  }
+  CoreEngines &operator=(const CoreEngines &) = delete;
 
-CoreSpans tickCore(const Architecture &arch, const CoreJobs &jobs) {
-  std::deque<MatrixGrid> matrix;
-  matrix.emplace_back(arch, jobs.matrix);
-  for (const std::vector<MatrixJob> &further : jobs.furtherMatrix)
-    matrix.emplace_back(arch, further);
-  VectorLanes vector(arch, jobs.vector);
-  auto load = tickingDma(arch, {16, 4}, jobs.loads, false),
-       store = tickingDma(arch, {0, 0, true}, jobs.stores, true);
-  auto over = [&] {
+  bool over() const {
     return std::all_of(matrix.begin(), matrix.end(),
                        [](const MatrixGrid &grid) { return grid.over(); }) &&
            vector.over() && load->over() && store->over();
+  }
+  CoreSpans results() const {
+    CoreSpans spans{matrix[0].results(),
+                    vector.results(),
+                    load->results(),
+                    store->results(),
+                    {}};
+    for (size_t i = 1; i < matrix.size(); ++i)
+      spans.furtherMatrix.push_back(matrix[i].results());
+    return spans;
+  }
+
+  /// Turns of a cycle, by what asked first and then by the engines' order.
+  struct Turn {
+    uint64_t age;
+    int rank, who;
+    bool operator<(const Turn &other) const {
+      return std::tie(age, rank) < std::tie(other.age, other.rank);
+    }
   };
-  // Turns of a cycle, by what asked first and then by the engines' order.
-  constexpr int loadBursts = 0, storeBursts = 1, loads = 2, stores = 3,
-                lanes = 4, grids = 5;
-  for (uint64_t now = 0; !over() && now < 1'000'000; ++now) {
+  /// A cycle, or the part of it that goes before a turn; the banks it needs.
+  BusyBanks tick(uint64_t cycle, std::optional<Turn> before = {}) {
+    now = cycle;
     BusyBanks busy;
+    for (MatrixGrid &grid : matrix)
+      busy.merge(grid.reserved(now));
     load->arrive(now);
     store->arrive(now);
     for (MatrixGrid &grid : matrix)
       grid.prepare(now);
     vector.prepare(now);
-    struct Turn {
-      uint64_t age;
-      int rank, who;
-      bool operator<(const Turn &other) const {
-        return std::tie(age, rank) < std::tie(other.age, other.rank);
-      }
-    };
-    std::set<Turn> order;
-    for (uint64_t age : load->ages())
-      order.insert({age, 0, loadBursts});
-    for (uint64_t age : store->ages())
-      order.insert({age, 1, storeBursts});
+    std::set<Turn> order = waiting();
     order.insert({askedAt(now, Asks::Begins), 2, loads});
     order.insert({askedAt(now, Asks::Begins), 3, stores});
-    for (size_t i = 0; i < matrix.size(); ++i) {
-      int first = 2 * int(i);
-      order.insert({askedAt(matrix[i].rowsAge(), Asks::Begins), 4 + first,
-                    grids + first});
-      order.insert({askedAt(matrix[i].weightsAge(), Asks::Begins), 5 + first,
-                    grids + first + 1});
-    }
-    order.insert({askedAt(vector.age(), Asks::Begins), 1000, lanes});
     for (const Turn &turn : order) {
+      if (before && !(turn < *before))
+        break;
       if (turn.who == loadBursts)
         load->serve(turn.age, busy);
       else if (turn.who == storeBursts)
@@ -632,265 +787,77 @@ CoreSpans tickCore(const Architecture &arch, const CoreJobs &jobs) {
       else
         matrix[size_t(turn.who - grids) / 2].loadWeights(busy);
     }
+    return busy;
   }
-  CoreSpans spans{matrix[0].results(), vector.results(), load->results(),
-                  store->results(), {}};
-  for (size_t i = 1; i < matrix.size(); ++i)
-    spans.furtherMatrix.push_back(matrix[i].results());
-  return spans;
-}
-
-std::vector<Span> tickVector(const Architecture &arch,
-                             const std::vector<VectorJob> &jobs) {
-  std::vector<Span> spans(jobs.size());
-  uint64_t now = 0, lastEnd = 0;
-  for (size_t j = 0; j < jobs.size(); ++j) {
-    const VectorJob &job = jobs[j];
-    auto mustWait = [&] {
-      if (job.visible > now)
-        return true;
-      for (size_t e = 0; e < j; ++e)
-        for (const VectorOperand &input : job.inputs) {
-          if (spans[e].end <= now)
-            continue;
-          for (const VectorOperand &output : jobs[e].outputs)
-            if (overlap(output, input, jobs[e].elements, job.elements))
-              return true;
-          if (jobs[e].result &&
-              overlap(*jobs[e].result, input, 1, job.elements))
-            return true;
-        }
-      return false;
-    };
-    while (mustWait())
-      ++now;
-    spans[j].begin = now;
-    for (uint64_t first = 0; first < job.elements; first += arch.vector.lanes) {
-      uint64_t lanes =
-          std::min<uint64_t>(arch.vector.lanes, job.elements - first);
-      int64_t alu = job.aluOps;
-      int64_t sfu = int64_t(job.sfuOps) * arch.vector.lanes;
-      int64_t reads = 0, writes = 0;
-      for (const VectorOperand &o : job.inputs)
-        reads += serveBanks(arch, o, first, lanes);
-      for (const VectorOperand &o : job.outputs)
-        writes += serveBanks(arch, o, first, lanes);
-      writes += job.result.has_value();
-      // Work of a group goes on side by side; the slowest part decides.
-      do {
-        alu -= arch.vector.aluSlots;
-        sfu -= arch.vector.sfuLanes;
-        reads -= arch.vector.readPorts;
-        writes -= arch.vector.writePorts;
-        ++now;
-      } while (alu > 0 || sfu > 0 || reads > 0 || writes > 0);
-    }
-    lastEnd = spans[j].end =
-        std::max(lastEnd, now + arch.vector.latency + job.tree);
-  }
-  return spans;
-}
-
-//===----------------------------------------------------------------------===//
-// Vector: transposer, gather, sorter
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// A tile on its way: for each row that is to be read, and for each that is to
-/// be written, the cycles that its words take in the banks.
-struct TileBuffer {
-  std::deque<uint32_t> reading, writing;
-};
-
-/// A cycle passes at one side of the transposer: as many of a row's bank cycles
-/// as there are ports. The next row begins in the next cycle.
-void serveRow(std::deque<uint32_t> &rows, uint32_t ports) {
-  if (rows.front() > ports)
-    rows.front() -= ports;
-  else
-    rows.pop_front();
-}
-
-} // namespace
-
-uint64_t tickTranspose(const Architecture &arch, const isa::Descriptor &src,
-                       uint64_t destination) {
-  uint32_t side = std::min<uint32_t>(arch.vector.lanes, 64);
-  uint32_t matrices = src.extents[0], rows = src.extents[1],
-           columns = src.extents[2];
-  std::deque<TileBuffer> waiting;
-  for (uint32_t m = 0; m < matrices; ++m)
-    for (uint32_t r = 0; r < rows; r += side)
-      for (uint32_t c = 0; c < columns; c += side) {
-        uint32_t height = std::min(side, rows - r),
-                 width = std::min(side, columns - c);
-        TileBuffer &tile = waiting.emplace_back();
-        for (uint32_t i = 0; i < height; ++i) {
-          int64_t element = m * src.strides[0] + (r + i) * src.strides[1] +
-                            c * src.strides[2];
-          tile.reading.push_back(serveBanks(
-              arch,
-              {src.base + uint64_t(element) * 4, uint32_t(src.strides[2])}, 0,
-              width));
-        }
-        for (uint32_t i = 0; i < width; ++i) {
-          uint64_t element = (uint64_t(m) * columns + c + i) * rows + r;
-          tile.writing.push_back(
-              serveBanks(arch, {destination + element * 4, 1}, 0, height));
-        }
-      }
-  std::deque<TileBuffer> buffers; // at most two, oldest first
-  uint64_t now = 0;
-  while (!waiting.empty() || !buffers.empty()) {
-    if (buffers.size() < 2 && !waiting.empty() &&
-        (buffers.empty() || buffers.back().reading.empty())) {
-      buffers.push_back(waiting.front());
-      waiting.pop_front();
-    }
-    bool drains = buffers.front().reading.empty();
-    if (!buffers.back().reading.empty())
-      serveRow(buffers.back().reading, arch.vector.readPorts);
-    if (drains)
-      serveRow(buffers.front().writing, arch.vector.writePorts);
-    if (buffers.front().reading.empty() && buffers.front().writing.empty())
-      buffers.pop_front();
-    ++now;
-  }
-  return now;
-}
-
-uint64_t tickGather(const Architecture &arch, uint64_t table,
-                    uint32_t rowElements, const std::vector<int32_t> &indices,
-                    uint64_t destination) {
-  std::vector<uint64_t> addresses; // of the elements, in the results' order
-  for (int32_t index : indices)
-    for (uint32_t e = 0; e < rowElements; ++e)
-      addresses.push_back(table + (uint64_t(index) * rowElements + e) * 4);
-  uint64_t now = 0;
-  for (size_t first = 0; first < addresses.size(); first += arch.vector.lanes) {
-    std::vector<std::set<uint64_t>> banks(arch.spm.banks);
-    size_t last = std::min(addresses.size(), first + arch.vector.lanes);
-    for (size_t i = first; i < last; ++i)
-      for (uint64_t byte = 0; byte < 4; ++byte) {
-        uint64_t word = (addresses[i] + byte) / arch.spm.bankWidth;
-        banks[word % arch.spm.banks].insert(word);
-      }
-    int64_t reads = 1; // the indices
-    for (bool any = true; any;) {
-      any = false;
-      for (std::set<uint64_t> &bank : banks)
-        if (!bank.empty()) {
-          bank.erase(bank.begin());
-          any = true;
-        }
-      reads += any;
-    }
-    int64_t writes = serveBanks(arch, {destination, 1}, first, last - first);
-    do {
-      reads -= arch.vector.readPorts;
-      writes -= arch.vector.writePorts;
-      ++now;
-    } while (reads > 0 || writes > 0);
-  }
-  return now;
-}
-
-namespace {
-
-/// A network of comparators over blocks; counts what its values go through.
-class Sorter {
-public:
-  using Value = std::pair<float, int32_t>; ///< Place −1: nothing.
-  using Block = std::vector<Value>;
-
-  static bool better(const Value &a, const Value &b) {
-    if (a.second < 0 || b.second < 0)
-      return a.second >= 0;
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  }
-  void sort(Block &block) {
-    for (size_t length = 2; length <= block.size(); length *= 2)
-      for (size_t distance = length / 2; distance > 0; distance /= 2)
-        stage(block, distance, length);
-  }
-  /// `best` and `block` are sorted; afterwards too, and no value of `block` is
-  /// better than one of `best`.
-  void merge(Block &best, Block &block, bool sortsBoth) {
-    for (size_t i = 0; i < best.size(); ++i) {
-      Value &other = block[block.size() - 1 - i];
-      if (better(other, best[i]))
-        std::swap(best[i], other);
-    }
-    operations += best.size();
-    for (Block *b : {&best, &block})
-      if (b == &best || sortsBoth)
-        for (size_t distance = b->size() / 2; distance > 0; distance /= 2)
-          stage(*b, distance, 2 * b->size());
-  }
-  uint64_t operations = 0;
 
 private:
-  void stage(Block &block, size_t distance, size_t length) {
-    for (size_t i = 0; i < block.size(); ++i) {
-      size_t partner = i ^ distance;
-      bool falling = (i & length) == 0;
-      if (partner > i && better(block[partner], block[i]) == falling)
-        std::swap(block[i], block[partner]);
-    }
-    operations += block.size();
+  static constexpr int loadBursts = 0, storeBursts = 1, loads = 2, stores = 3,
+                       lanes = 4, grids = 5;
+
+  Turn rowsTurn(size_t i) const {
+    return {askedAt(matrix[i].rowsAge(), Asks::Begins), 4 + 2 * int(i),
+            grids + 2 * int(i)};
   }
+  std::set<Turn> waiting() const {
+    std::set<Turn> order;
+    for (uint64_t age : load->ages())
+      order.insert({age, 0, loadBursts});
+    for (uint64_t age : store->ages())
+      order.insert({age, 1, storeBursts});
+    for (size_t i = 0; i < matrix.size(); ++i) {
+      order.insert(rowsTurn(i));
+      order.insert({askedAt(matrix[i].weightsAge(), Asks::Begins),
+                    5 + 2 * int(i), grids + 2 * int(i) + 1});
+    }
+    order.insert({askedAt(vector.age(), Asks::Begins), 1000, lanes});
+    return order;
+  }
+  /// What those that go before a grid's row will need in a later cycle: they go
+  /// on as if nothing younger were there.
+  BusyBanks ahead(size_t grid, uint64_t cycle) const {
+    Turn row = rowsTurn(grid);
+    auto isBefore = [&](uint64_t age, int rank) {
+      return Turn{age, rank, 0} < row;
+    };
+    bool any = vector.isRunning() &&
+               isBefore(askedAt(vector.age(), Asks::Begins), 1000);
+    for (uint64_t age : load->ages())
+      any |= isBefore(age, 0);
+    for (uint64_t age : store->ages())
+      any |= isBefore(age, 1);
+    for (size_t i = 0; i < matrix.size(); ++i)
+      any |= i != grid && !matrix[i].isIdle();
+    BusyBanks busy;
+    for (size_t i = 0; i < matrix.size(); ++i)
+      if (i != grid)
+        busy.merge(matrix[i].reserved(cycle));
+    if (!any)
+      return busy;
+    CoreEngines copy(*this);
+    for (uint64_t at = now + 1; at <= cycle; ++at)
+      busy = copy.tick(at, row);
+    for (size_t own : matrix[grid].reserved(cycle))
+      busy.erase(own);
+    return busy;
+  }
+  void bind() {
+    for (size_t i = 0; i < matrix.size(); ++i)
+      matrix[i].ahead = [this, i](uint64_t cycle) { return ahead(i, cycle); };
+  }
+
+  uint64_t now = 0;
+  std::deque<MatrixGrid> matrix;
+  VectorLanes vector;
+  std::unique_ptr<TickingDma> load, store;
 };
 
 } // namespace
 
-uint64_t tickTopk(const Architecture &arch,
-                  const std::vector<std::vector<float>> &rows, uint32_t k,
-                  std::vector<std::vector<int32_t>> &best) {
-  Sorter sorter;
-  uint64_t valuesRead = 0;
-  for (const std::vector<float> &row : rows) {
-    size_t size = 1;
-    while (size < row.size() && size < 64)
-      size *= 2;
-    std::vector<Sorter::Block> list;
-    for (size_t first = 0; first < row.size(); first += size) {
-      Sorter::Block block(size, {0.0f, -1});
-      for (size_t i = first; i < std::min(first + size, row.size()); ++i)
-        block[i - first] = {row[i], int32_t(i)};
-      valuesRead += size;
-      sorter.sort(block);
-      if (list.empty()) {
-        list.resize((k + size - 1) / size, Sorter::Block(size, {0.0f, -1}));
-        list[0] = block;
-        continue;
-      }
-      for (size_t b = 0; b < list.size(); ++b)
-        sorter.merge(list[b], block, b + 1 < list.size());
-    }
-    std::vector<int32_t> places;
-    for (const Sorter::Block &block : list)
-      for (const Sorter::Value &v : block)
-        if (places.size() < k)
-          places.push_back(v.second);
-    best.push_back(places);
-  }
-  // Reading, comparing and writing go on side by side.
-  auto operations = int64_t(sorter.operations), reading = int64_t(valuesRead);
-  auto writing = int64_t(rows.size() * k);
-  uint64_t now = 0;
-  int64_t writePause = 0; // two operands share the ports
-  do {
-    operations -= int64_t(arch.vector.lanes) * arch.vector.aluSlots;
-    reading -= arch.vector.lanes;
-    writePause += arch.vector.writePorts;
-    if (writePause >= 2 && writing > 0) {
-      writing -= arch.vector.lanes;
-      writePause = 0;
-    }
-    ++now;
-  } while (operations > 0 || reading > 0 || writing > 0);
-  return now;
+CoreSpans tickCore(const Architecture &arch, const CoreJobs &jobs) {
+  CoreEngines core(arch, jobs);
+  for (uint64_t now = 0; !core.over() && now < 1'000'000; ++now)
+    core.tick(now);
+  return core.results();
 }
 
 } // namespace tessera::sim::test

@@ -42,6 +42,7 @@ std::vector<Span> tickMatrix(const Architecture &arch,
 struct VectorOperand {
   uint64_t base = 0;
   uint32_t stride = 1; ///< Elements.
+  bool isAcc = false;  ///< Else in the scratchpad.
 };
 /// An instruction that walks its operands side by side.
 struct VectorJob {
@@ -53,6 +54,11 @@ struct VectorJob {
   uint32_t tree = 0;
   /// Of a gather, beside its indices: where each element is read.
   std::vector<uint64_t> gathered;
+  /// Of a topk of dense f32 [rows, row]: values and places go to the outputs.
+  struct Sort {
+    uint32_t rows = 1, row = 1, k = 1;
+  };
+  std::optional<Sort> sorted;
   /// Of a transpose of f32 [rows, columns]; the only output is dense.
   std::optional<isa::Descriptor> transposed;
 };

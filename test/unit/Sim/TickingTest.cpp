@@ -164,7 +164,7 @@ TEST(Ticking, MatrixBanks) {
 
 /// Both engines at work, on few banks: who began first goes first.
 TEST(Ticking, AllEnginesShareTheBanks) {
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed = 0; seed < 600; ++seed) {
     Random random(seed);
     auto pick = [&](std::initializer_list<uint32_t> values) {
       return values.begin()[random.below(values.size())];
@@ -173,6 +173,8 @@ TEST(Ticking, AllEnginesShareTheBanks) {
     arch.matrix.rows = arch.matrix.cols = pick({4, 8});
     arch.spm.banks = pick({1, 2, 4, 7, 16});
     arch.spm.bankWidth = pick({4, 16, 32});
+    arch.acc.banks = pick({1, 2, 8});
+    arch.matrix.fillLatency = pick({1, 4});
     arch.vector.lanes = pick({4, 8, 16});
     arch.vector.latency = pick({1, 8, 40});
     arch.vector.readPorts = pick({1, 2, 3});
@@ -218,6 +220,9 @@ TEST(Ticking, AllEnginesShareTheBanks) {
                                                : Machine::dataArea) +
                                          4 * random.below(64));
         near.strides[0] = pick({1, 1, 2, 32});
+        j.nearIsAcc = stores && random.below(3) == 0;
+        if (j.nearIsAcc)
+          near.space = Space::Acc, near.base &= 8191;
         for (uint32_t e = 0; e < elements; ++e)
           j.elements.push_back({far.base + 4 * e,
                                 near.base + uint64_t(near.strides[0]) * 4 * e,
@@ -233,6 +238,8 @@ TEST(Ticking, AllEnginesShareTheBanks) {
         (stores ? jobs.stores : jobs.loads).push_back(j);
       } else if (random.below(2)) {
         MatrixJob j;
+        if (random.below(3) == 0)
+          j.format = NumericFormat::F32; // two beats a row, or more
         j.m = pick({5, 8, 30});
         j.k = pick({4, 9, 24});
         j.n = pick({4, 8, 17});
@@ -261,15 +268,18 @@ TEST(Ticking, AllEnginesShareTheBanks) {
         j.elements = pick({3, 16, 61});
         j.aluOps = 1;
         auto operand = [&](unsigned reg, uint64_t area) {
-          VectorOperand o{area + 4 * random.below(64), pick({1, 1, 2, 8})};
-          isa::Descriptor td =
-              tensor(Space::Spm, NumericFormat::F32, {j.elements}, o.base);
+          VectorOperand o{area + 4 * random.below(64), pick({1, 1, 2, 8}),
+                          random.below(3) == 0};
+          if (o.isAcc)
+            o.base &= 8191;
+          isa::Descriptor td = tensor(o.isAcc ? Space::Acc : Space::Spm,
+                                      NumericFormat::F32, {j.elements}, o.base);
           td.strides[0] = o.stride;
           k.td(reg, td);
           return o;
         };
         uint64_t to = 49152 + 2048 * random.below(2);
-        uint32_t kind = pick({0, 1, 2});
+        uint32_t kind = pick({0, 1, 2, 3});
         if (kind == 0) {
           j.inputs = {operand(4, 40960), operand(5, 45056)};
           j.outputs = {operand(3, to)};
@@ -286,6 +296,20 @@ TEST(Ticking, AllEnginesShareTheBanks) {
           k.td(4, src);
           k.td(3, tensor(Space::Spm, NumericFormat::F32,
                          {src.extents[1], src.extents[0]}, to));
+        } else if (kind == 2) {
+          VectorJob::Sort sort{pick({1, 3}), pick({5, 16, 70}), 1};
+          sort.k = 1 + uint32_t(random.below(sort.row));
+          j.sorted = sort;
+          j.elements = sort.rows * sort.row;
+          uint64_t from = 40960 + 4 * random.below(64);
+          j.inputs = {{from, 1}};
+          j.outputs = {{to, 1}, {to + 4096, 1}};
+          k.td(4, tensor(Space::Spm, NumericFormat::F32, {sort.rows, sort.row},
+                         from));
+          k.td(3,
+               tensor(Space::Spm, NumericFormat::F32, {sort.rows, sort.k}, to));
+          k.td(5, tensor(Space::Spm, NumericFormat::I32, {sort.rows, sort.k},
+                         to + 4096));
         } else {
           uint32_t width = pick({1, 3, 8}), count = pick({3, 16, 30});
           // As a run without data draws them.
@@ -309,6 +333,10 @@ TEST(Ticking, AllEnginesShareTheBanks) {
         else if (kind == 1)
           k.add(isa::Opcode::TRANSPOSE,
                 {{isa::transpose::src, 4}, {isa::transpose::dst, 3}});
+        else if (kind == 2)
+          k.add(isa::Opcode::TOPK, {{isa::topk::src, 4},
+                                    {isa::topk::dst, 3},
+                                    {isa::topk::indices, 5}});
         else
           k.add(isa::Opcode::GATHER, {{isa::gather::src, 4},
                                       {isa::gather::index, 5},
