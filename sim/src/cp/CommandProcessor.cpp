@@ -419,10 +419,11 @@ void CommandProcessor::explainWaits(std::vector<std::string> &lines) const {
 
 template <typename A> void CommandProcessor::Slot::serialize(A &ar) {
   fields(ar, id, fetched, state, startCycle, runCycle, haltCycle, ran, illegal,
-         wantsCores, wantedSince, step, direct, stale, gaveUp, generation,
-         coresLeft, tasksLeft, goLeft, argumentBytesRead, task, macs, spmPeak,
-         dramRead, dramWritten, nextCommand, commandCount, childrenLeft, source,
-         exhausted, fetchBegun, firstFetch, trafficBefore, stamp);
+         wantsCores, wantedSince, step, direct, stale, gaveUp, notBefore,
+         generation, coresLeft, tasksLeft, goLeft, argumentBytesRead, task,
+         macs, spmPeak, dramRead, dramWritten, nextCommand, commandCount,
+         childrenLeft, source, exhausted, fetchBegun, firstFetch, trafficBefore,
+         stamp);
   fields(ar, engines);
   if constexpr (A::loading) {
     // What was decoded once decodes again.

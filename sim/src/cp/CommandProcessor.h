@@ -128,6 +128,7 @@ private:
     bool direct = false;     ///< The cores are told to begin at once.
     bool stale = false;      ///< What is being read has to be read again.
     bool gaveUp = false;     ///< It could not be read before its start.
+    Cycle notBefore = 0;     ///< The cores are told, if it started in a stall.
     uint64_t generation = 0; ///< Of the translations that it is read with.
     uint32_t coresLeft = 0, tasksLeft = 0, goLeft = 0;
     uint32_t argumentBytesRead = 0;

@@ -176,10 +176,11 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
   if (slot.packet.flags & isa::packetPrefetch)
     slot.task.unchangedSince = slot.fetched.publishedBy;
   slot.step = Slot::Step::Read;
-  if (slot.state == Slot::State::Running)
-    tellCores(q, slot);
-  else
-    prepareNext(q); // the cores are told, and the next one is read
+  if (slot.state == Slot::State::Parked)
+    return prepareNext(q); // the cores are told, and the next one is read
+  if (services.now() < slot.notBefore)
+    return post(slot.notBefore, Phase::Start, Resume, q, slot.id);
+  tellCores(q, slot);
 }
 
 /// One message along a tree; the cores act when it has come to the last.
@@ -274,14 +275,17 @@ void CommandProcessor::prepareNext(uint32_t q) {
 }
 
 void CommandProcessor::resume(uint32_t q, Slot &slot) {
-  if (services.now() < dispatchesStalledUntil && slot.step != Slot::Step::None)
-    return post(dispatchesStalledUntil, Phase::Start, Resume, q, slot.id);
   bool current = slot.generation == services.mmu.generation();
+  bool reading =
+      slot.step == Slot::Step::None || slot.step == Slot::Step::Reading;
+  if (!reading && services.now() < dispatchesStalledUntil)
+    return post(dispatchesStalledUntil, Phase::Start, Resume, q, slot.id);
   switch (slot.step) {
   case Slot::Step::None:
     return issue(q, slot);
-  case Slot::Step::Reading:
+  case Slot::Step::Reading: // and goes on; the cores are told later
     slot.stale = !current;
+    slot.notBefore = dispatchesStalledUntil;
     return;
   case Slot::Step::Read:
     return current ? tellCores(q, slot) : issue(q, slot);

@@ -407,6 +407,44 @@ TEST_F(Preparation, StalledCores) {
   EXPECT_EQ(r[1].runCycle - r[1].startCycle, 500 + 1u);
 }
 
+// Started in a stall at any time of its preparation, with another queue's
+// dispatch prepared on the same core: the cores are told when the stall is
+// over, once.
+TEST_F(Preparation, StalledWhileItIsPrepared) {
+  for (uint64_t wait = 0; wait < 60; wait += 3) {
+    Machine m;
+    enableQueue1(m);
+    Kernel k = straightKernel(2);
+    isa::DispatchPacket a = m.place(k), b = m.place(k, secondArea);
+    runTogether(m, {packet(a), packet(b)});
+    a.completion = b.completion = {};
+    a.wait = {9, 1};
+    b.wait = {10, 1};
+    m.submit(packet(a));
+    submitFirstTo1(m, packet(b));
+    // Doorbell, fetch and decode take 500 + 1024 + 10 cycles.
+    uint64_t target = m.device.now() + (1534 + wait) * 1'000'000;
+    while (m.device.now() < target && m.device.step()) {
+    }
+    uint64_t until = m.device.now() / 1'000'000 + 300;
+    ASSERT_TRUE(m.device.stall(StallableUnit::Cores, 0, 300).ok());
+    for (uint32_t semaphore : {9, 10})
+      ASSERT_TRUE(
+          m.device.mmioWrite(isa::mmio::semaphoreBase + 8 * semaphore, 1).ok());
+    m.settle();
+    EXPECT_EQ(m.fault(), FaultCause::None);
+    auto r = m.device.statistics().dispatches;
+    ASSERT_EQ(r.size(), 4u) << wait;
+    EXPECT_GT(r[2].runCycle, until) << wait;
+    // At most what a dispatch takes that was not prepared at all.
+    EXPECT_LE(r[2].runCycle, until + 1 + 20 + 27 + 1 + 27) << wait;
+    EXPECT_GT(r[3].runCycle, r[2].haltCycle) << wait;
+    Statistics s = m.device.statistics();
+    for (const EngineCycles &engine : s.cores[0].engines)
+      EXPECT_EQ(engine.total(), s.cycles);
+  }
+}
+
 // Saved and restored at any time, it goes on the same way.
 TEST_F(Preparation, Snapshots) {
   Kernel first = longKernel(40), second = straightKernel(80);
