@@ -15,6 +15,7 @@
 #include "tessera/runtime/CommandBuffer.h"
 #include "tessera/runtime/Queue.h"
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -231,4 +232,15 @@ BENCHMARK(start)->Name("start")->Unit(benchmark::kMillisecond);
 
 } // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char **argv) {
+  // Freed memory stays: what the host's kernel takes for fresh pages, which
+  // differs tenfold between hosts, is not the runtime's.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -291,7 +291,7 @@ TEST(MatrixEngines, DeadlocksNameTheQueue) {
 
 /// Random products on two to four engines that meet in few banks.
 TEST(MatrixEngines, AgreeWithTheTickingModel) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(300); ++seed) {
     Random random(seed);
     auto pick = [&](std::initializer_list<uint32_t> values) {
       return values.begin()[random.below(values.size())];

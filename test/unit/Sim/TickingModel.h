@@ -19,6 +19,16 @@
 
 namespace tessera::sim::test {
 
+/// How many random programs a test compares: a tenth where each takes ten
+/// times as long.
+constexpr uint64_t randomPrograms(uint64_t count) {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return count / 10;
+#else
+  return count;
+#endif
+}
+
 /// One `mma`: where it accumulates, and when the engine can first see it.
 struct MatrixJob {
   uint64_t visible = 0;
@@ -79,7 +89,6 @@ struct CoreSpans {
   std::vector<std::vector<Span>> furtherMatrix;
 };
 CoreSpans tickCore(const Architecture &arch, const CoreJobs &jobs);
-
 
 /// The cycles that the engine is occupied, from start to the next start.
 /// A transpose of f32 [matrices, rows, columns]; the destination is dense.

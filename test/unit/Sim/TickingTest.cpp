@@ -96,7 +96,7 @@ TEST(Ticking, MatrixOneProduct) {
 }
 
 TEST(Ticking, MatrixKeptWeights) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(300); ++seed) {
     Random random(seed);
     Architecture arch = machine();
     arch.matrix.fillLatency = 1 + uint32_t(random.below(3));
@@ -124,7 +124,7 @@ TEST(Ticking, MatrixKeptWeights) {
 /// Few and narrow banks, rows at any distance: reads of `a` and of the next
 /// weights meet in many ways, and single reads take several cycles.
 TEST(Ticking, MatrixBanks) {
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(400); ++seed) {
     Random random(seed);
     auto pick = [&](std::initializer_list<uint32_t> values) {
       return values.begin()[random.below(values.size())];
@@ -164,7 +164,7 @@ TEST(Ticking, MatrixBanks) {
 
 /// Both engines at work, on few banks: who began first goes first.
 TEST(Ticking, AllEnginesShareTheBanks) {
-  for (uint64_t seed = 0; seed < 600; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(600); ++seed) {
     Random random(seed);
     auto pick = [&](std::initializer_list<uint32_t> values) {
       return values.begin()[random.below(values.size())];
@@ -391,7 +391,7 @@ TEST(Ticking, AllEnginesShareTheBanks) {
 }
 
 TEST(Ticking, MatrixRandomSequences) {
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(400); ++seed) {
     Random random(seed);
     auto pick = [&](std::initializer_list<uint32_t> values) {
       return values.begin()[random.below(values.size())];
@@ -626,7 +626,7 @@ uint64_t occupied(const Architecture &arch, Kernel &k,
 } // namespace
 
 TEST(Ticking, VectorRandomSequences) {
-  for (uint64_t seed = 0; seed < 600; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(600); ++seed) {
     Random random(seed);
     Architecture arch = vectorMachine(random);
     Kernel k;
@@ -653,7 +653,7 @@ TEST(Ticking, VectorRandomSequences) {
 }
 
 TEST(Ticking, VectorTransposes) {
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(400); ++seed) {
     Random random(seed);
     Architecture arch = vectorMachine(random);
     auto upTo = [&](uint64_t n) { return 1 + uint32_t(random.below(n)); };
@@ -682,7 +682,7 @@ TEST(Ticking, VectorTransposes) {
 }
 
 TEST(Ticking, VectorGathers) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(200); ++seed) {
     Random random(seed);
     Architecture arch = vectorMachine(random);
     const uint32_t widths[] = {1, 2, 3, 8, 40};
@@ -710,7 +710,7 @@ TEST(Ticking, VectorGathers) {
 }
 
 TEST(Ticking, VectorTopks) {
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < randomPrograms(150); ++seed) {
     Random random(seed);
     Architecture arch = vectorMachine(random);
     uint32_t rows = 1 + uint32_t(random.below(3));
