@@ -8,7 +8,6 @@
 #include "kernel/EventQueue.h"
 #include "kernel/Exploration.h"
 #include <algorithm>
-#include <bit>
 
 namespace tessera::sim {
 
@@ -44,7 +43,7 @@ void EventQueue::insert(const Event &event) {
     uint64_t place = slice % slices;
     slots[slot].next = heads[place];
     heads[place] = slot;
-    filled[place / 64] |= uint64_t(1) << (place % 64);
+    filled.fill(place);
   } else {
     far.push_back(entryOf(slot));
     std::push_heap(far.begin(), far.end(), after);
@@ -60,20 +59,9 @@ void EventQueue::post(Event event) {
 }
 
 uint64_t EventQueue::nextSlice() const {
-  uint64_t start = (activeSlice + 1) % slices;
-  for (uint64_t i = 0; i <= words; ++i) {
-    uint64_t word = (start / 64 + i) % words;
-    uint64_t bits = filled[word];
-    if (i == 0)
-      bits &= ~uint64_t(0) << (start % 64);
-    else if (i == words)
-      bits &= (uint64_t(1) << (start % 64)) - 1;
-    if (bits) {
-      uint64_t place = word * 64 + uint64_t(std::countr_zero(bits));
-      return activeSlice + 1 + (place + slices - start) % slices;
-    }
-  }
-  return ~uint64_t(0);
+  uint64_t first = activeSlice + 1;
+  uint64_t distance = filled.distance(first % slices);
+  return distance == slices ? ~uint64_t(0) : first + distance;
 }
 
 Time EventQueue::firstInactive() const {
@@ -96,7 +84,7 @@ void EventQueue::activateNext() {
   for (uint32_t slot = heads[place]; slot != none; slot = slots[slot].next)
     active.push_back(entryOf(slot));
   heads[place] = none;
-  filled[place / 64] &= ~(uint64_t(1) << (place % 64));
+  filled.empty(place);
   while (!far.empty() && far.front().time >> sliceShift <= slice) {
     active.push_back(far.front());
     std::pop_heap(far.begin(), far.end(), after);
@@ -148,7 +136,7 @@ bool EventQueue::restore(const std::vector<Event> &pending) {
   slots.clear();
   far.clear();
   std::ranges::fill(heads, none);
-  filled = {};
+  filled.clear();
   freeSlot = none;
   pendingCount = 0;
   activeSlice = current >> sliceShift;

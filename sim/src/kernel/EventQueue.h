@@ -23,7 +23,7 @@
 
 #include "kernel/Clock.h"
 #include "kernel/Serialize.h"
-#include <array>
+#include "kernel/SlotRing.h"
 #include <cassert>
 #include <vector>
 
@@ -110,7 +110,7 @@ private:
   /// Femtoseconds of a slice, as a power of two: half a nanosecond, so that the
   /// cycles of most clocks have slices of their own. The ring is a microsecond.
   static constexpr unsigned sliceShift = 19;
-  static constexpr uint64_t slices = 2048, words = slices / 64;
+  static constexpr uint64_t slices = 2048;
 
   struct Slot {
     Event event;
@@ -151,7 +151,7 @@ private:
   uint64_t activeSlice = 0; ///< Time shifted by sliceShift.
   /// The lists of the slices behind the active one, by number modulo `slices`.
   std::vector<uint32_t> heads = std::vector<uint32_t>(slices, none);
-  std::array<uint64_t, words> filled{};
+  SlotRing<slices> filled;
   std::vector<Entry> far; ///< A heap, the first event in front.
   Time current = 0;
   uint64_t nextSequence = 0, count = 0;

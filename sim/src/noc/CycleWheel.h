@@ -16,8 +16,8 @@
 
 #include "kernel/Clock.h"
 #include "kernel/Serialize.h"
+#include "kernel/SlotRing.h"
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <vector>
 
@@ -35,7 +35,7 @@ public:
     if (cycle - base < size) {
       size_t slot = cycle % size;
       buckets[slot].push_back(item);
-      filled[slot / 64] |= uint64_t(1) << (slot % 64);
+      filled.fill(slot);
       return;
     }
     later.push_back({cycle, order++, item});
@@ -45,20 +45,8 @@ public:
   /// The first cycle with an item, or never.
   Cycle next() const {
     Cycle far = later.empty() ? never : later.front().cycle;
-    size_t start = base % size;
-    for (size_t i = 0; i <= words; ++i) {
-      size_t word = (start / 64 + i) % words;
-      uint64_t bits = filled[word];
-      if (i == 0)
-        bits &= ~uint64_t(0) << (start % 64);
-      else if (i == words)
-        bits &= (uint64_t(1) << (start % 64)) - 1;
-      if (bits) {
-        size_t slot = word * 64 + size_t(std::countr_zero(bits));
-        return std::min(far, base + (slot + size - start) % size);
-      }
-    }
-    return far;
+    size_t distance = filled.distance(base % size);
+    return distance == size ? far : std::min(far, base + distance);
   }
 
   /// Moves the items of `cycle`, which is next(), to `items`.
@@ -67,7 +55,7 @@ public:
     size_t slot = cycle % size;
     if (cycle - base < size) {
       std::swap(items, buckets[slot]);
-      filled[slot / 64] &= ~(uint64_t(1) << (slot % 64));
+      filled.empty(slot);
     }
     base = cycle + 1;
     while (!later.empty() && later.front().cycle == cycle) {
@@ -90,9 +78,10 @@ public:
     fields(ar, base, order, later);
     for (size_t slot = 0; slot != size; ++slot) {
       fields(ar, buckets[slot]);
-      uint64_t bit = uint64_t(1) << (slot % 64);
-      filled[slot / 64] = buckets[slot].empty() ? filled[slot / 64] & ~bit
-                                                : filled[slot / 64] | bit;
+      if (buckets[slot].empty())
+        filled.empty(slot);
+      else
+        filled.fill(slot);
     }
     if constexpr (A::loading)
       for (const Later &l : later)
@@ -101,7 +90,7 @@ public:
   }
 
 private:
-  static constexpr size_t size = 512, words = size / 64;
+  static constexpr size_t size = 512;
   struct Later {
     Cycle cycle = 0;
     uint64_t order = 0;
@@ -117,7 +106,7 @@ private:
   Cycle base = 0; ///< The ring holds cycles base to base + size - 1.
   uint64_t order = 0;
   std::vector<std::vector<uint32_t>> buckets;
-  std::array<uint64_t, words> filled{};
+  SlotRing<size> filled;
   std::vector<Later> later;
 };
 
