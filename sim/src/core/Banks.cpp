@@ -238,8 +238,8 @@ void Banks::passTo(Cycle now) {
   for (Track &t : tracks)
     while (!t.empty() && t.front().end() <= now)
       t.pop_front();
-  while (!single.empty() && single.front().at < now)
-    single.pop_front();
+  for (; !single.empty() && single.front().at < now; single.pop_front())
+    spareBanks.push_back(std::move(single.front().banks));
 }
 
 void Banks::clear() {
@@ -248,8 +248,11 @@ void Banks::clear() {
   single.clear();
 }
 
-/// The first piece that ends after `at`.
+/// The first piece that ends after `at`: mostly the front, as what is over is
+/// forgotten.
 template <typename Track> static auto firstAfter(const Track &track, Cycle at) {
+  if (track.empty() || track.front().end() > at)
+    return track.begin();
   return std::partition_point(
       track.begin(), track.end(),
       [at](const auto &piece) { return piece.end() <= at; });
@@ -257,6 +260,8 @@ template <typename Track> static auto firstAfter(const Track &track, Cycle at) {
 
 /// The first single one at or after `at`.
 template <typename Singles> static auto singleFrom(Singles &singles, Cycle at) {
+  if (singles.empty() || singles.back().at < at)
+    return singles.end();
   return std::partition_point(
       singles.begin(), singles.end(),
       [at](const auto &single) { return single.at < at; });
@@ -526,12 +531,16 @@ AccessCycles Banks::place(const BankAccess &access, Cycle start) {
       at = until;
     if (level == 0)
       first = at;
-    auto next = single.end(); // most are the latest known
-    while (next != single.begin() && std::prev(next)->at >= at)
-      --next;
-    if (next == single.end() || next->at != at)
-      next =
-          single.insert(next, {at, std::vector<uint64_t>(layout.setWords())});
+    auto next = singleFrom(single, at);
+    if (next == single.end() || next->at != at) {
+      std::vector<uint64_t> banks;
+      if (!spareBanks.empty()) {
+        banks = std::move(spareBanks.back());
+        spareBanks.pop_back();
+      }
+      banks.assign(layout.setWords(), 0);
+      next = single.insert(next, {at, std::move(banks)});
+    }
     access.addBanks(level, next->banks);
   }
   return {first, at};

@@ -354,6 +354,7 @@ private:
 
   std::vector<Track> tracks;                            ///< By BankUser.
   std::deque<CycleBanks> single;                        ///< In order.
+  std::vector<std::vector<uint64_t>> spareBanks;        ///< Storage of theirs.
   std::array<BankAccess, maxParts> mine;                ///< Scratch space.
   mutable BankAccess theirs;                            ///< Scratch space.
   mutable std::vector<uint64_t> mineOfAll, theirsOfAll; ///< Scratch space.

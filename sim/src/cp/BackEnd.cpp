@@ -185,7 +185,7 @@ void CommandProcessor::tryStart(uint32_t q, uint64_t id) {
   if (!waitsMet(slot->packet))
     return prepareNext(q);
   if (std::holds_alternative<isa::DispatchPacket>(slot->packet.body)) {
-    if (rectangle(std::get<isa::DispatchPacket>(slot->packet.body)).empty())
+    if (coresOf(std::get<isa::DispatchPacket>(slot->packet.body)) == 0)
       return fault(q, id, FaultCause::IllegalPacket, id);
     if (!takeCores(q, *slot))
       return prepareNext(q);
@@ -213,8 +213,7 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
       TraceEvent event;
       event.kind = TraceEvent::Kind::DispatchBegin;
       event.id = q;
-      event.core =
-          rectangle(std::get<isa::DispatchPacket>(slot.packet.body)).front();
+      event.core = coreOf(std::get<isa::DispatchPacket>(slot.packet.body), 0);
       event.value = slot.packet.id;
       event.timeFs = services.events.now();
       services.observer->event(event);
@@ -391,7 +390,7 @@ void CommandProcessor::record(uint32_t q, const Slot &slot) {
     if (services.observer) {
       TraceEvent event;
       event.kind = TraceEvent::Kind::DispatchEnd;
-      event.core = rectangle(*d).front();
+      event.core = coreOf(*d, 0);
       event.value = slot.packet.id;
       event.timeFs = services.events.now();
       services.observer->event(event);

@@ -243,6 +243,13 @@ private:
   void recordRead(uint32_t q, Slot &slot);
   void readArguments(uint32_t q, Slot &slot);
   void freeCores(uint64_t owner);
+  /// A dispatch's cores: how many, none if they are not all there; by index in
+  /// the dispatch; and all of them.
+  uint32_t coresOf(const isa::DispatchPacket &d) const;
+  uint32_t coreOf(const isa::DispatchPacket &d, uint32_t index) const {
+    return (d.y + index / d.width) * services.arch.cores.meshX + d.x +
+           index % d.width;
+  }
   std::vector<uint32_t> rectangle(const isa::DispatchPacket &d) const;
   void snapshot(Slot &slot, bool begin);
   void tracePart(const Slot &slot, DispatchPart part);

@@ -17,18 +17,21 @@ static constexpr size_t imagesKept = 64;
 /// and that say it is done.
 static constexpr uint32_t taskBytes = 64, goBytes = 8, doneBytes = 8;
 
+uint32_t CommandProcessor::coresOf(const isa::DispatchPacket &d) const {
+  const CoresConfig &mesh = services.arch.cores;
+  uint32_t count = uint32_t(d.width) * d.height;
+  if (count == 0 || uint32_t(d.x) + d.width > mesh.meshX ||
+      uint32_t(d.y) + d.height > mesh.meshY ||
+      coreOf(d, count - 1) >= cores.size())
+    return 0;
+  return count;
+}
+
 std::vector<uint32_t>
 CommandProcessor::rectangle(const isa::DispatchPacket &d) const {
-  const CoresConfig &mesh = services.arch.cores;
-  std::vector<uint32_t> result;
-  if (uint32_t(d.x) + d.width > mesh.meshX ||
-      uint32_t(d.y) + d.height > mesh.meshY)
-    return result;
-  for (uint32_t y = d.y; y < uint32_t(d.y) + d.height; ++y)
-    for (uint32_t x = d.x; x < uint32_t(d.x) + d.width; ++x)
-      result.push_back(y * mesh.meshX + x);
-  if (!result.empty() && result.back() >= cores.size())
-    result.clear();
+  std::vector<uint32_t> result(coresOf(d));
+  for (uint32_t i = 0; i != result.size(); ++i)
+    result[i] = coreOf(d, i);
   return result;
 }
 
@@ -170,7 +173,7 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
   if (cause != FaultCause::None)
     return refuse(q, slot, cause, address);
   slot.task.image = image(text, descriptors, maps);
-  slot.task.numCores = uint32_t(rectangle(d).size());
+  slot.task.numCores = coresOf(d);
   slot.task.cores = {d.x, d.y, d.width, d.height};
   slot.task.unchangedSince.reset();
   if (slot.packet.flags & isa::packetPrefetch)
@@ -254,7 +257,7 @@ void CommandProcessor::prepareNext(uint32_t q) {
   for (Slot &slot : queue.window) {
     if (slot.state != Slot::State::Parked || slot.gaveUp || slot.illegal ||
         !(slot.packet.flags & isa::packetPrefetch) ||
-        rectangle(std::get<isa::DispatchPacket>(slot.packet.body)).empty())
+        coresOf(std::get<isa::DispatchPacket>(slot.packet.body)) == 0)
       continue;
     switch (slot.step) {
     case Slot::Step::None:
@@ -386,10 +389,9 @@ Core *CommandProcessor::peer(uint32_t core, uint64_t indexInDispatch) {
                     coreOwner[core] & ((uint64_t(1) << 48) - 1));
   if (!slot)
     return nullptr;
-  std::vector<uint32_t> members =
-      rectangle(std::get<isa::DispatchPacket>(slot->packet.body));
-  return indexInDispatch < members.size()
-             ? cores[members[size_t(indexInDispatch)]]
+  const auto &dispatch = std::get<isa::DispatchPacket>(slot->packet.body);
+  return indexInDispatch < coresOf(dispatch)
+             ? cores[coreOf(dispatch, uint32_t(indexInDispatch))]
              : nullptr;
 }
 
