@@ -7,6 +7,7 @@
 
 #include "MlirImport.h"
 #include "BooleanBoundary.h"
+#include "Trial.h"
 #include "WideBoundary.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "mlir/Conversion/TosaToArith/TosaToArith.h"
@@ -60,24 +61,57 @@ private:
 };
 } // namespace
 
-tessera::Result<OwningOpRef<ModuleOp>>
-tessera::parseMlir(MLIRContext &context, std::string bytes,
-                   const std::string &name) {
+/// Parses and verifies. Errors do not name the file.
+static tessera::Result<OwningOpRef<ModuleOp>> parse(MLIRContext &context,
+                                                    StringRef bytes) {
   FirstError error(&context);
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(bytes, name),
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(bytes, ""),
                              llvm::SMLoc());
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module) {
-    if (error.text.empty())
-      return invalid(name + ": cannot be parsed");
+  if (!module)
+    return invalid(error.text.empty() ? "cannot be parsed" : error.text);
+  return module;
+}
+
+/// The parsers of text and bytecode trust their input in places: damaged
+/// bytecode and text that nests deeply can end the process. What may be such is
+/// parsed in a copy of it first, which shows whether and how it ends.
+static Status tryToParse(MLIRContext &context, StringRef bytes) {
+  std::optional<MLIRContext> fresh;
+  auto prepare = [&] {
+    // The other one's threads do not exist in the copy.
+    DialectRegistry registry;
+    context.getDialectRegistry().appendTo(registry);
+    fresh.emplace(registry, MLIRContext::Threading::DISABLED);
+    fresh->loadAllAvailableDialects();
+  };
+  auto action = [&] { return parse(*fresh, bytes).status(); };
+  // Time and memory grow with the length; the parsers need a tenth of this.
+  return runTrial(prepare, action,
+                  {.bytes = (uint64_t(100) << 20) + 32 * bytes.size(),
+                   .microseconds = 500000 + bytes.size()});
+}
+
+tessera::Result<OwningOpRef<ModuleOp>>
+tessera::parseMlir(MLIRContext &context, std::string bytes,
+                   const std::string &name) {
+  auto named = [&](const Status &status) -> Status {
     // "file:3: …", as compilers say it, where the place is a line.
     constexpr StringRef line = "line ";
-    if (StringRef(error.text).starts_with(line))
-      return invalid(name + ":" + error.text.substr(line.size()));
-    return invalid(name + ": " + error.text);
-  }
+    StringRef text = status.message();
+    return {status.code(), text.consume_front(line) ? name + ":" + text.str()
+                                                    : name + ": " + text.str()};
+  };
+  if (Status trial = tryToParse(context, bytes); !trial.ok())
+    return named(
+        trial.code() == StatusCode::ResourceExhausted
+            ? trial.withContext("is damaged or nests too deep: its parser")
+            : trial);
+  auto module = parse(context, bytes);
+  if (!module.ok())
+    return named(module.status());
   return module;
 }
 

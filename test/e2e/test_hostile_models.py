@@ -10,10 +10,30 @@ import unittest
 
 import numpy as np
 
-from common import BIN, DIGITS
+from common import BIN, DIGITS, LLVM_BIN, run
 from onnx_writer import Graph, block, number, value_info
 
 SECONDS, BYTES = 1.0, 200 << 20
+NETWORK = """
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf32>) -> tensor<4x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %table = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>
+  %e = tensor.empty() : tensor<4x5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x5xf32>) -> tensor<4x5xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x5xf32>) outs(%f : tensor<4x5xf32>) -> tensor<4x5xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+                                        affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%p, %b, %table : tensor<4x5xf32>, tensor<5xf32>, tensor<5xf32>) outs(%e : tensor<4x5xf32>) {
+  ^bb0(%a: f32, %c: f32, %t: f32, %old: f32):
+    %s = arith.addf %a, %c : f32
+    %m = arith.mulf %s, %t : f32
+    linalg.yield %m : f32
+  } -> tensor<4x5xf32>
+  %sum = tosa.exp %r : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  return %sum : tensor<4x5xf32>
+}
+"""
 
 
 def spawn(folder, *arguments):
@@ -77,6 +97,37 @@ class HostileModels(unittest.TestCase):
             self.check(rng.integers(0, 256, size, np.uint8).tobytes(), "m.mlir", "m.mlir")
             self.check(b"ML\xefR" + rng.integers(0, 256, size, np.uint8).tobytes(), "m.mlirbc",
                        "m.mlirbc")
+
+    def test_damaged_bytecode(self):
+        """Upstream's reader ends its process on some such files, on the last but three of these."""
+        (self.tmp / "m.mlir").write_text(NETWORK)
+        made = run(LLVM_BIN / "mlir-opt", "--emit-bytecode", self.tmp / "m.mlir", "-o", self.tmp / "whole")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        whole, rng = (self.tmp / "whole").read_bytes(), np.random.default_rng(8)
+        self.assertEqual(spawn(self.tmp, "compile", self.tmp / "whole", "-o", self.tmp / "w.tsr")[0], 0)
+        for turn in range(241):
+            data = np.frombuffer(whole, np.uint8).copy()
+            places = rng.integers(len(data), size=rng.choice([1, 1, 2, 8]))
+            data[places] = rng.integers(0, 256, len(places))
+            size = rng.integers(len(data)) if turn % 8 == 0 else len(data)
+            if turn < 190:
+                continue
+            (self.tmp / "m.mlirbc").write_bytes(data.tobytes()[:size])
+            status, errors, seconds, resident = spawn(
+                self.tmp, "compile", self.tmp / "m.mlirbc", "-o", self.tmp / "m.tsr")
+            with self.subTest(turn=turn):
+                # What is damaged may still be a model.
+                self.assertIn(status, (0, 1), errors[:500])
+                self.assertEqual(errors.startswith("error: "), status == 1, errors[:500])
+                self.assertLess(seconds, SECONDS)
+                self.assertLess(resident, BYTES)
+
+    def test_deep_text(self):
+        depth = 100000
+        for text in ("module {" * depth + "}" * depth,
+                     "func.func @main(%x: " + "tuple<" * depth + "f32" + ">" * depth + ") { return }",
+                     "func.func @main() attributes {a = " + "[" * depth + "]" * depth + "} { return }"):
+            self.check(text.encode(), "nests too deep", "m.mlir")
 
     def test_cycles_and_names(self):
         self.check(self.graph(("Relu", ["y"], "y", {})).bytes(), "Relu_0.*depends on its own")

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Random ONNX graphs on the simulated device, against the host reference and NumPy.
 
-    random_graphs.py [--graphs N] [--seed S] [--arch NAME]
+    random_graphs.py [--graphs N] [--first I] [--seed S] [--arch NAME]
 
-Graph i of seed S is always the same: a failure names it, and --only I runs it alone.
+Graph i of seed S is always the same: a failure names it, and --only I runs it alone. A
+graph that takes longer than --seconds is a failure too: all are small.
 """
 
 import argparse
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -172,15 +174,18 @@ class Graph:
         self.node("ArgMax", [name], x.argmax(axis), axis=axis, keepdims=0)
 
 
-def run(graph, arch, folder):
+def run(graph, arch, folder, seconds):
     """What is wrong with the outputs, or None."""
     model = graph.model
     (folder / "in").mkdir()
     (folder / "model.onnx").write_bytes(model.bytes())
     for i, (_, array) in enumerate(model.inputs):
         np.save(folder / "in" / f"{i}.npy", array)
-    result = tessera("run", folder / "model.onnx", "--arch", arch, "--inputs", folder / "in",
-                     "--outputs", folder / "out", "--verify")
+    try:
+        result = tessera("run", folder / "model.onnx", "--arch", arch, "--inputs", folder / "in",
+                         "--outputs", folder / "out", "--verify", timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return f"no end within {seconds} s"
     if result.returncode != 0:
         lines = (result.stderr or result.stdout).strip().splitlines()
         return f"exit status {result.returncode}: {lines[0] if lines else ''}"
@@ -201,14 +206,17 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the first graph's number")
     parser.add_argument("--arch", default="tiny")
+    parser.add_argument("--seconds", type=int, default=300, help="for one graph")
     parser.add_argument("--only", type=int, help="only this graph of the seed")
     options = parser.parse_args()
     failures = 0
-    for i in range(options.graphs) if options.only is None else [options.only]:
+    numbers = range(options.first, options.first + options.graphs)
+    for i in numbers if options.only is None else [options.only]:
         graph = Graph(np.random.default_rng([options.seed, i]))
         with tempfile.TemporaryDirectory() as folder:
-            problem = run(graph, options.arch, pathlib.Path(folder))
+            problem = run(graph, options.arch, pathlib.Path(folder), options.seconds)
         if problem:
             failures += 1
             print(f"seed {options.seed}, graph {i}: {problem}", flush=True)
