@@ -236,11 +236,19 @@ Status Attention::import() {
   if (mode < 0 || mode > 3)
     return NodeImport::error(fmt::format(
         "attribute 'qk_matmul_output_mode' is {}; accepted are 0 to 3", mode));
-  // Both factors get the root of the scale.
-  std::string root = e.scalar(std::sqrt(scale), type);
-  std::string transposed =
-      e.transpose(repeatHeads(e("Mul", {key, root})), {0, 1, 3, 2});
-  std::string scores = e("MatMul", {e("Mul", {query, root}), transposed});
+  // The definition gives both factors the root of the scale, so that scores of
+  // a narrow format stay in range; in f32 the scores get all of it, which costs
+  // no operations over queries and keys.
+  bool rootsFirst = type != Float;
+  if (rootsFirst) {
+    std::string root = e.scalar(std::sqrt(scale), type);
+    query = e("Mul", {query, root});
+    key = e("Mul", {key, root});
+  }
+  std::string transposed = e.transpose(repeatHeads(key), {0, 1, 3, 2});
+  std::string scores = e("MatMul", {query, transposed});
+  if (!rootsFirst && scale != 1)
+    scores = e("Mul", {scores, e.scalar(scale, type)});
   // Shown on demand: the scores, capped, with the bias, and the weights.
   std::string stages[4] = {scores};
   if (softcap != 0) {

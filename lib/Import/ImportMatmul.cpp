@@ -168,7 +168,9 @@ Status tessera::onnx::importMatMul(NodeImport &node) {
     result = buildMatmul(b, buildReshape(b, left, {product(a) / inner, inner}),
                          buildReshape(b, right, {inner, columns}));
   } else if (product(a) == batches * rows * inner &&
-             product(c) == batches * inner * columns) {
+             product(c) == batches * inner * columns &&
+             llvm::count_if(batch, [](int64_t extent) { return extent != 1; }) <
+                 2) {
     Value init = buildFilled(b, {batches, rows, columns}, 0);
     left = buildReshape(b, left, {batches, rows, inner});
     right = buildReshape(b, right, {batches, inner, columns});
@@ -176,6 +178,8 @@ Status tessera::onnx::importMatMul(NodeImport &node) {
                                            ValueRange{left, right}, init)
                  .getResult(0);
   } else {
+    // Of several dimensions each stays one: what is done to the scores of an
+    // attention over batches and heads then has the loops of the product.
     result = buildBroadcastMatmul(b, left, right, batch);
   }
   node.setResult(0, buildReshape(b, result, shape));

@@ -8,6 +8,7 @@
 #include "IntegerContractions.h"
 #include "LinalgStructure.h"
 #include "ReadThrough.h"
+#include "RepeatedOperands.h"
 #include "SplitInputs.h"
 #include "UnitDims.h"
 #include "WidenedFloats.h"
@@ -275,8 +276,11 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
-    if (failed(generalize()) || failed(dropUnitDims(getOperation())) ||
-        failed(fuseAndFold()) || failed(verifyForms()))
+    if (failed(generalize()) || failed(dropUnitDims(getOperation())))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    splitRepeatedBatches(rewriter, getOperation());
+    if (failed(fuseAndFold()) || failed(verifyForms()))
       signalPassFailure();
   }
 

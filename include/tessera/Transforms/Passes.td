@@ -87,7 +87,8 @@ def NormalizePass : Pass<"tessera-normalize", "::mlir::func::FuncOp"> {
     `tensor.extract_slice`; reductions and contractions start from their neutral
     element; element-wise chains are one operation, of at most four inputs;
     copies, transposes and broadcasts are folded into the maps of what reads
-    them; loops of one iteration are gone where operations on both sides of a
+    them; the batch loop of a product over repeated matrices is two loops, so that
+    their repetition is such a broadcast; loops of one iteration are gone where operations on both sides of a
     reshape get the same shape that way; reshapes are `tensor.expand_shape` and `tensor.collapse_shape`.
 
     A contraction that starts from a bias
