@@ -275,7 +275,7 @@ void Checker::access(const Core &owner, const Core &core, Engine e,
   if (td.space == isa::Space::Global && !options.race)
     return;
   CoreState &state = cores[owner.index];
-  Shadow &in = td.space == isa::Space::Global ? globalOf(core.task.root)
+  Shadow &in = td.space == isa::Space::Global ? global[core.task.root]
                : td.space == isa::Space::Acc  ? state.acc
                                               : state.spm;
   Runs runs(td);
@@ -294,47 +294,53 @@ void Checker::accessBytes(const Core &core, Engine e, isa::Space space,
   // Neighbouring bytes mostly have the same history: each earlier access is
   // looked at once for a stretch of bytes.
   AccessId lastOrdered = noAccess;
+  Shadow::SetId lastOrderedSet = Shadow::noReaders;
   struct Stretch {
-    AccessId other = noAccess;
-    bool otherWrites = false;
     uint64_t low = 0, high = 0;
-  } race, unwritten;
-  auto flushRace = [&] {
-    if (race.high)
-      reportRace(race.other, self, race.otherWrites, writes, space, race.low,
-                 race.high);
-    race = {};
+  } unwritten;
+  std::map<std::pair<AccessId, bool>, Stretch> races; // by access, if a write
+  auto flushRace = [&](AccessId other, bool otherWrites, const Stretch &race) {
+    reportRace(other, self, otherWrites, writes, space, race.low, race.high);
   };
   auto flushUnwritten = [&] {
     if (unwritten.high)
       reportUninitialized(self, space, unwritten.low, unwritten.high);
     unwritten = {};
   };
+  /// True if it precedes.
   auto look = [&](AccessId other, bool otherWrites, uint64_t at) {
     if (other == noAccess || other == self || other == lastOrdered)
-      return;
+      return true;
     if (precedes(other, core.index, e)) {
       lastOrdered = other;
-      return;
+      return true;
     }
-    if (race.high != at || race.other != other ||
-        race.otherWrites != otherWrites) {
-      flushRace();
-      race = {other, otherWrites, at, at};
+    Stretch &race = races[{other, otherWrites}];
+    if (race.high != at) {
+      if (race.high != 0)
+        flushRace(other, otherWrites, race);
+      race.low = at;
     }
     race.high = at + 1;
+    return false;
+  };
+  auto isOfThisUnit = [&](AccessId id) {
+    return accesses[id].core == core.index && accesses[id].unit == e;
   };
   bool checksContents = options.memory && space != isa::Space::Global &&
                         !cores[core.index].contentsUnknown;
-  in.forEach(low, high, [&](uint64_t at, ByteHistory byte) {
+  in.forEach(low, high, [&](uint64_t at, Shadow::Byte &byte) {
     if (options.race)
       look(byte.writer, true, at);
     if (writes) {
-      if (options.race)
-        for (AccessId reader : byte.readers)
-          look(reader, false, at);
-      byte.writer = self;
-      std::fill(byte.readers.begin(), byte.readers.end(), noAccess);
+      if (options.race && byte.readers != lastOrderedSet) {
+        bool ordered = true;
+        for (AccessId reader : in.readers(byte.readers))
+          ordered &= look(reader, false, at);
+        if (ordered)
+          lastOrderedSet = byte.readers;
+      }
+      byte = {self, Shadow::noReaders};
       return;
     }
     if (byte.writer == noAccess && checksContents) {
@@ -344,20 +350,11 @@ void Checker::accessBytes(const Core &core, Engine e, isa::Space space,
       }
       unwritten.high = at + 1;
     }
-    // Of each unit only the last read counts; in device memory, beyond as many
-    // units (all of them load engines) as there are places, a read is
-    // forgotten.
-    AccessId *slot = &byte.readers[core.index % byte.readers.size()];
-    for (AccessId &reader : byte.readers) {
-      if (reader == noAccess ||
-          (accesses[reader].core == core.index && accesses[reader].unit == e)) {
-        slot = &reader;
-        break;
-      }
-    }
-    *slot = self;
+    // Of each unit only the last read counts.
+    byte.readers = in.with(byte.readers, self, isOfThisUnit);
   });
-  flushRace();
+  for (const auto &[other, race] : races)
+    flushRace(other.first, other.second, race);
   flushUnwritten();
 }
 

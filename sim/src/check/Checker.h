@@ -117,11 +117,11 @@ private:
     VectorClock completed; ///< Of the instruction that completed last.
   };
   struct CoreState {
-    explicit CoreState(size_t units) : units(units), spm(units), acc(units) {}
+    explicit CoreState(size_t units) : units(units) {}
     std::vector<UnitState> units; ///< By Engine.
     std::array<SemaphoreHistory, isa::maxSemaphores> semaphores;
-    Shadow spm, acc; ///< Nobody but its units reads them.
-    Letter next;     ///< What is sent next tells of this.
+    Shadow spm, acc;
+    Letter next; ///< What is sent next tells of this.
     std::map<uint64_t, Letter> letters;
     VectorClock barrier; ///< On the first core: of those that arrived.
     bool running = false;
@@ -139,11 +139,6 @@ private:
   }
   UnitState &unit(const Core &core, Engine e) {
     return cores[core.index].units[size_t(e)];
-  }
-  /// What is known of a context's device memory; its readers are cores' load
-  /// engines.
-  Shadow &globalOf(uint64_t root) {
-    return global.try_emplace(root, numEngines).first->second;
   }
   bool precedes(AccessId earlier, uint32_t core, Engine unit) const;
   void nextInstruction(const Core &core, Engine unit, uint32_t pc);
@@ -164,9 +159,8 @@ private:
   const size_t unitsPerCore;
   std::vector<CoreState> cores;
   VectorClock finished; ///< Everything of dispatches that are over.
-  /// By level-3 table of the context.
-  std::map<uint64_t, Shadow> global;
-  std::vector<Access> accesses{1}; ///< The first stands for none.
+  std::map<uint64_t, Shadow> global; ///< By level-3 table of the context.
+  std::vector<Access> accesses{1};   ///< The first stands for none.
   std::vector<Program> programs;
   std::vector<Finding> found;
   using Key = std::tuple<Finding::Kind, uint64_t, uint32_t, uint64_t, uint32_t,

@@ -349,6 +349,45 @@ TEST(Check, CoresOfADispatchAreNotOrdered) {
   }
 }
 
+// However many cores read a byte, each read counts.
+TEST(Check, ManyReadersOfDeviceMemory) {
+  constexpr uint32_t readers = 11;
+  Architecture arch = tinyArchitecture();
+  arch.cores.count = arch.cores.meshX = readers + 1;
+  arch.imemBytes = arch.tdmemBytes = 1 << 20;
+  for (bool ordered : {false, true}) {
+    Kernel k;
+    k.td(0, tensor(Space::Spm, NumericFormat::F32, {16}, 0));
+    k.td(1, tensor(Space::Global, NumericFormat::F32, {16}, Machine::dataArea));
+    k.add(Opcode::COREID, {{isa::coreid::rd, 3}});
+    // Each core but the last has a load of its own.
+    for (uint32_t core = 0; core < readers; ++core) {
+      k.li(2, core);
+      k.add(Opcode::BNE,
+            {{isa::bne::ra, 3}, {isa::bne::rb, 2}, {isa::bne::offset, 3}});
+      k.load(0, 1, {}, {{0, 1}});
+      k.wait(Queue::Seq, {{0, 1}});
+    }
+    if (ordered)
+      k.add(Opcode::BARRIER);
+    k.pause(2000); // all have read by then
+    k.li(2, readers);
+    k.add(Opcode::BNE,
+          {{isa::bne::ra, 3}, {isa::bne::rb, 2}, {isa::bne::offset, 2}});
+    k.store(1, 0);
+    k.halt();
+    Machine m(arch, checked(true, false, true));
+    isa::Packet packet;
+    isa::DispatchPacket dispatch = m.place(k);
+    dispatch.width = uint8_t(readers + 1);
+    packet.body = dispatch;
+    m.submit(packet);
+    m.settle();
+    std::vector<Finding> findings = m.device.findings();
+    EXPECT_EQ(findings.size(), ordered ? 0u : readers) << textOf(findings);
+  }
+}
+
 TEST(Check, SemaphoreWithTwoSignallers) {
   // The vector engine waits once for two signals, by load and by matrix: both
   // surely came. One of two is not sure, unless one follows the other.
