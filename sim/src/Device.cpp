@@ -22,7 +22,7 @@ namespace tessera::sim {
 namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
-static constexpr uint64_t snapshotMagic = 0x0b50'414e'5352'5354;
+static constexpr uint64_t snapshotMagic = 0x0b51'414e'5352'5354;
 static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(isaVersion)
                                                          << 32; // "TSR"
 

@@ -9,8 +9,8 @@
 // The accesses of a matrix or vector instruction are known when it starts, a
 // burst's when it asks for the banks. They go around those that are known
 // already, and their cycles are fixed then; nothing that comes later moves
-// them. What is known is kept as regular pieces (an access every so many
-// cycles), or as the banks of a cycle for bursts, and looked at access by
+// them. What is known is kept as regular pieces (accesses of one cycle, one
+// every so many), or else as the banks of each cycle, and looked at access by
 // access only where another engine's are at the same time.
 //
 //===----------------------------------------------------------------------===//
@@ -18,146 +18,12 @@
 #ifndef TESSERA_SIM_CORE_BANKS_H
 #define TESSERA_SIM_CORE_BANKS_H
 
-#include "core/Tensor.h"
-#include "kernel/Clock.h"
-#include "kernel/Serialize.h"
-#include "tessera/Arch/Architecture.h"
+#include "core/CycleBanks.h"
 #include <array>
-#include <deque>
 #include <functional>
-#include <optional>
-#include <span>
-#include <vector>
+#include <memory>
 
 namespace tessera::sim {
-
-struct AccessPattern;
-
-/// The banks of a core's memories, numbered in one row.
-class BankLayout {
-public:
-  explicit BankLayout(const Architecture &arch);
-
-  /// Of one memory.
-  struct Memory {
-    uint32_t first, count;
-    uint32_t width; ///< Bytes of a word.
-    /// Of powers of two, which most are: divisions are slow.
-    std::optional<uint32_t> shift, mask;
-    Memory(uint32_t first, uint32_t count, uint32_t width);
-    uint64_t wordOf(uint64_t byte) const {
-      return shift ? byte >> *shift : byte / width;
-    }
-    uint32_t bankOf(uint64_t word) const {
-      return uint32_t(mask ? word & *mask : word % count);
-    }
-    /// Adds all of its banks to a set.
-    void addAll(std::vector<uint64_t> &banks) const;
-  };
-  const Memory spm;
-  /// A bank of the accumulators does one read and one write a cycle: two banks.
-  const Memory accRead, accWrite;
-  const Memory &of(isa::Space space, bool written) const {
-    return space != isa::Space::Acc ? spm : written ? accWrite : accRead;
-  }
-  const Memory &of(const AccessPattern &pattern) const;
-  /// 64-bit words of a set of banks.
-  size_t setWords() const {
-    return (accWrite.first + accWrite.count + 63) / 64;
-  }
-};
-
-/// The words of one access, by bank: in its n-th cycle an access needs the
-/// banks in which it has more than n words.
-class BankAccess {
-public:
-  explicit BankAccess(const BankLayout &layout);
-
-  /// To begin a new one, in one memory.
-  void clear(isa::Space space = isa::Space::Spm, bool written = false) {
-    memory = &layout.of(space, written);
-    ranges.clear();
-    ascending = true;
-    levels = 0;
-  }
-  /// Adds bytes [low, high).
-  void add(uint64_t low, uint64_t high);
-  /// To be called after the last add(): the cycles that the access takes.
-  unsigned cycles();
-  /// The banks that it needs in its n-th cycle; none beyond the last.
-  bool overlaps(unsigned n, const BankAccess &other, unsigned m) const;
-  /// The same as a set of bits; empty if it needs none.
-  std::vector<uint64_t> banksOf(unsigned n) const;
-  /// Adds these to a set.
-  void addBanks(unsigned n, std::vector<uint64_t> &banks) const {
-    for (size_t i = 0; i < maskWords; ++i)
-      banks[i] |= masks[n * maskWords + i];
-  }
-  unsigned numCycles() const { return levels; }
-  bool isIn(const BankLayout::Memory &other) const { return memory == &other; }
-  bool overlaps(unsigned n, const std::vector<uint64_t> &banksOfOther) const;
-  /// Adds all banks that it needs to a set.
-  void addBanks(std::vector<uint64_t> &banksOfMany) const {
-    for (size_t i = 0; i < levels * maskWords; ++i)
-      banksOfMany[i % maskWords] |= masks[i];
-  }
-
-private:
-  struct Range {
-    uint64_t first = 0, last = 0; ///< Words, inclusive.
-  };
-  void mark(const Range &range);
-  void markIn(size_t maskWord, uint64_t bits);
-
-  const BankLayout &layout;
-  const BankLayout::Memory *memory;
-  const size_t maskWords;
-  std::vector<Range> ranges;
-  bool ascending = true;       ///< The ranges, and they do not touch.
-  std::vector<uint64_t> masks; ///< maskWords for each cycle.
-  unsigned levels = 0;
-};
-
-/// A sequence of accesses to a tensor. Its dimensions are `outer` first, then
-/// inner ones, both flattened row major; access i touches the outer indices
-/// from outerFirst + i · outerStep, outerCount of them, and of each the inner
-/// elements from innerFirst + i · innerStep, innerCount of them; what is beyond
-/// the ends is left out.
-struct AccessPattern {
-  isa::Descriptor td;
-  bool written = false; ///< Else read.
-  uint8_t outer = 0;
-  uint64_t outerFirst = 0, outerStep = 0, outerCount = 1, outerEnd = 1;
-  uint64_t innerFirst = 0, innerStep = 0, innerCount = 1, innerEnd = 1;
-  Runs innerRuns; ///< The inner dimensions alone.
-
-  /// Sets outerEnd, innerEnd and innerRuns to the tensor's, from td and outer.
-  void setEnds();
-  void access(uint64_t i, BankAccess &result) const;
-  /// How many of the accesses leave nothing out of the outer dimensions; those
-  /// before the others.
-  uint64_t wholeAccesses() const;
-  /// True if every access is one run of bytes that takes one cycle.
-  bool isSimple(const BankLayout &layout) const;
-  /// Else it is of no memory, and only takes a port.
-  bool isLocal() const {
-    return td.space == isa::Space::Spm || td.space == isa::Space::Acc;
-  }
-
-  template <typename A> void serialize(A &ar) {
-    fields(ar, td, written, outer, outerFirst, outerStep, outerCount, outerEnd,
-           innerFirst, innerStep, innerCount, innerEnd);
-    if constexpr (A::loading) {
-      if (outer > isa::maxRank || td.rank > isa::maxRank || outer > td.rank)
-        ar.fail();
-      else
-        setRuns();
-    }
-  }
-
-private:
-  void setRuns();
-};
 
 /// Who makes regular accesses. Those of a user's own engine do not disturb it,
 /// but for a matrix engine's weights and rows. A further matrix engine has its
@@ -265,41 +131,37 @@ public:
   Cycle othersBusy(BankUser user, Cycle from) const;
 
   template <typename A> void serialize(A &ar) {
-    size_t users = tracks.size();
-    fields(ar, tracks, single);
-    if constexpr (A::loading) {
-      if (tracks.size() != users)
-        ar.fail();
-      tracks.resize(users);
-      for (const Track &track : tracks)
-        for (const Piece &piece : track)
-          if (!piece.banks.empty() && piece.banks.size() != layout.setWords())
+    for (Track &track : tracks) {
+      fields(ar, track);
+      if constexpr (A::loading)
+        for (const Piece &piece : track.pieces)
+          if (piece.runs.length > layout.of(piece.space, piece.written).bits())
             ar.fail();
-      for (const CycleBanks &cycle : single)
-        if (cycle.banks.size() != layout.setWords())
-          ar.fail();
     }
+    fields(ar, single);
   }
 
 private:
-  /// Accesses `first`, … of a pattern, at `start`, start + pace, …; or one
-  /// cycle of one access, its `level`-th.
+  /// Accesses `first`, … of a pattern, of a cycle each, at `start`,
+  /// start + pace, …
   struct Piece {
-    AccessPattern pattern;
-    std::vector<uint64_t> banks; ///< If it follows no pattern: all it needs.
+    EvenRuns runs;
+    /// If they are no such runs.
+    std::shared_ptr<const AccessPattern> pattern;
+    isa::Space space{};
+    bool written = false;
     uint64_t first = 0, count = 0;
     Cycle start = 0, pace = 1;
-    unsigned level = 0;
     Cycle end() const { return start + (count - 1) * pace + 1; }
-    template <typename A> void serialize(A &ar) {
-      fields(ar, pattern, banks, first, count, start, pace, level);
-      if constexpr (A::loading)
-        if (count == 0 || pace == 0)
-          ar.fail();
-    }
+    template <typename A> void serialize(A &ar);
   };
-  /// In the order of their starts, and of their ends.
-  using Track = std::deque<Piece>;
+  /// What one user needs.
+  struct Track {
+    explicit Track(size_t setWords) : cycles(setWords) {}
+    std::deque<Piece> pieces; ///< In the order of their starts, and of ends.
+    CycleBanks cycles;        ///< And what is in no piece.
+    template <typename A> void serialize(A &ar) { fields(ar, pieces, cycles); }
+  };
   /// One of several patterns whose accesses belong together, so many cycles
   /// later than the first one's.
   struct Part {
@@ -311,40 +173,21 @@ private:
   Cycle place(std::span<const Part> parts, uint64_t count, Cycle start,
               Cycle pace);
 
-  /// What accesses of their own need in a cycle.
-  struct CycleBanks {
-    Cycle at = 0;
-    std::vector<uint64_t> banks;
-    template <typename A> void serialize(A &ar) { fields(ar, at, banks); }
-  };
-
-  bool taken(BankUser user, Cycle at, const BankAccess &access,
-             unsigned level) const {
-    return takenUntil(user, at, access, level) != at;
-  }
   /// `at` if nobody but `user` needs any of these banks in it, else a later
   /// cycle before which one of them is needed all the time. No user: an access
   /// of its own.
-  Cycle takenUntil(std::optional<BankUser> user, Cycle at,
-                   const BankAccess &access, unsigned level) const;
-  /// How many of so many accesses need different banks, if these are few; they
-  /// are the first ones, and the rest repeats them.
-  std::optional<uint64_t> distinct(const AccessPattern &pattern,
-                                   uint64_t count) const;
-  /// Adds the banks of so many accesses of a pattern, or all of its memory's if
+  Cycle takenUntil(std::optional<BankUser> user, Cycle at, BankSet banks) const;
+  Cycle takenUntil(const Piece &piece, Cycle at, BankSet banks) const;
+  /// Adds the banks of so many accesses of a piece, or all of its memory's if
   /// that would mean to look at many of them.
-  void addBanks(const AccessPattern &pattern, uint64_t first, uint64_t count,
-                std::vector<uint64_t> &banks) const;
+  void addBanks(const Piece &piece, uint64_t first, uint64_t count) const;
   /// Whether these accesses need no bank that another user needs until `end`.
-  bool beside(std::span<const Part> parts, uint64_t first, uint64_t count,
-              Cycle start, Cycle end) const;
-  /// Beyond so many pieces of a user, what it does disturbs nobody.
-  static constexpr size_t maxPieces = size_t(1) << 16;
-  void remember(BankUser user, Piece piece) {
-    Track &track = tracks[size_t(user)];
-    if (track.size() < maxPieces)
-      track.push_back(std::move(piece));
-  }
+  bool beside(std::span<const Part> parts, std::span<const Piece> pieces,
+              uint64_t first, uint64_t count, Cycle start, Cycle end) const;
+  /// All accesses of a pattern, without times.
+  static Piece pieceOf(const AccessPattern &pattern);
+  void remember(BankUser user, Piece piece, uint64_t first, uint64_t count,
+                Cycle start, Cycle pace);
 
   /// One group, cycle by cycle; returns the end of its last access.
   Cycle placeGroup(const LaneAccesses &lanes, uint64_t group, Cycle start);
@@ -352,13 +195,21 @@ private:
   void placeGroups(const LaneAccesses &lanes, uint64_t first, uint64_t count,
                    Cycle start, Cycle pace);
 
-  std::vector<Track> tracks;                            ///< By BankUser.
-  std::deque<CycleBanks> single;                        ///< In order.
-  std::vector<std::vector<uint64_t>> spareBanks;        ///< Storage of theirs.
-  std::array<BankAccess, maxParts> mine;                ///< Scratch space.
-  mutable BankAccess theirs;                            ///< Scratch space.
-  mutable std::vector<uint64_t> mineOfAll, theirsOfAll; ///< Scratch space.
-  std::vector<BankAccess> operands;                     ///< Scratch space.
+  std::vector<Track> tracks; ///< By BankUser.
+  CycleBanks single;         ///< Accesses of their own.
+
+  // Scratch space.
+  std::array<BankAccess, maxParts> mine;
+  mutable BankAccess theirs;
+  mutable std::vector<uint64_t> set;
+  /// Of a group of lanes: its operands, and their cycles in the order in which
+  /// they go on.
+  struct Share {
+    size_t operand;
+    unsigned level;
+  };
+  std::vector<BankAccess> operands;
+  std::array<std::vector<Share>, 2> shares; ///< Reads, writes.
 };
 
 } // namespace tessera::sim

@@ -1,17 +1,18 @@
-//===- BanksTest.cpp - Scratchpad banks ------------------------*- C++ -*-===//
+//===- BanksTest.cpp - Memory banks ----------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The rule of docs/timing.md, Scratchpad banks, by hand; TickingTest compares
+// The rule of docs/timing.md, Memory banks, by hand; TickingTest compares
 // it with words served one by one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "core/Banks.h"
 #include "SimFixture.h"
+#include "tessera/Support/Random.h"
 
 namespace tessera::sim::test {
 
@@ -190,6 +191,80 @@ TEST(Banks, ValuesAndResultsOfATopk) {
   EXPECT_EQ(banks.place(sort, 50), 64u);
   // Who comes later finds bank 0 taken in 60 and 61 by the results.
   EXPECT_EQ(banks.place(BankUser::MatrixB, rows(1, 0, 256, 16), 1, 60, 1), 63u);
+}
+
+// However much of it there is: 200,000 groups, each in bank 5, of which no two
+// can be said together; and as many rows, every other cycle, each for itself.
+TEST(Banks, NothingThatIsKnownIsForgotten) {
+  LaneAccesses lanes;
+  lanes.groups = 200'000;
+  lanes.gathered = [](uint64_t, BankAccess &access) { access.add(80, 84); };
+  Banks banks(arch);
+  EXPECT_EQ(banks.place(lanes, 100), 200'100u);
+  EXPECT_EQ(banks.place(BankUser::MatrixA, rows(1, 80, 256, 16), 1, 150'000, 1),
+            200'101u);
+  banks.clear();
+  for (Cycle at = 0; at < 400'000; at += 2)
+    banks.place(BankUser::MatrixA, rows(1, 80, 256, 16), 1, at, 1);
+  EXPECT_EQ(banks.place(BankUser::MatrixB, rows(4, 80, 256, 16), 4, 399'992, 1),
+            400'000u);
+}
+
+// Runs that are equally far apart stand for the pattern: the same banks, and
+// the same again after as many as they say.
+TEST(Banks, EvenRunsAreThePattern) {
+  Random random(1);
+  auto pick = [&](std::initializer_list<int64_t> values) {
+    return values.begin()[random.below(values.size())];
+  };
+  unsigned even = 0;
+  for (unsigned i = 0; i < 4000; ++i) {
+    Architecture other = arch;
+    other.spm.banks = uint32_t(pick({4, 12, 16}));
+    BankLayout layout(other);
+    AccessPattern p;
+    auto format =
+        std::array{NumericFormat::I4, NumericFormat::I8, NumericFormat::BF16,
+                   NumericFormat::F32}[random.below(4)];
+    p.td = tensor(Space::Spm, format,
+                  {uint32_t(1 + random.below(3)), uint32_t(1 + random.below(6)),
+                   uint32_t(1 + random.below(9))},
+                  8192);
+    p.td.strides[0] = pick({0, 54, 64, 512, -512});
+    p.td.strides[1] = pick({0, 9, 64, 128, -128, 1536});
+    p.td.strides[1] = random.below(3) == 0 ? p.td.extents[2] : p.td.strides[1];
+    p.outer = uint8_t(random.below(3));
+    p.setEnds();
+    p.outerFirst = random.below(2);
+    p.outerStep = p.outer ? random.below(3) : 0;
+    p.innerStep = p.outerStep ? 0 : random.below(5);
+    p.innerFirst = random.below(5);
+    p.innerCount = 1 + random.below(8);
+    std::optional<EvenRuns> runs = p.evenRuns();
+    if (!runs)
+      continue;
+    ++even;
+    std::vector<std::vector<uint64_t>> sets;
+    for (uint64_t n = 0; n < 12; ++n) {
+      BankAccess expected(layout), actual(layout);
+      p.access(n, expected);
+      EvenRuns::Bytes bytes = runs->bytes(n);
+      if (bytes.low < bytes.high)
+        actual.add(bytes.low, bytes.high);
+      ASSERT_EQ(actual.cycles(), expected.cycles()) << i << ", " << n;
+      for (unsigned level = 0; level < expected.numCycles(); ++level)
+        ASSERT_TRUE(
+            std::ranges::equal(actual.banks(level), expected.banks(level)))
+            << i << ", " << n;
+      BankSet first = actual.banks(0);
+      sets.emplace_back(first.begin(), first.end());
+      uint64_t again = runs->sets(layout.spm);
+      if (n >= again && n < runs->count) {
+        ASSERT_EQ(sets[n], sets[n - again]) << i << ", " << n;
+      }
+    }
+  }
+  EXPECT_GT(even, 1000u);
 }
 
 /// One mma of two blocks of columns; b's second block lies in the banks of `a`.
