@@ -139,7 +139,7 @@ static std::string_view causeText(sim::StallCause cause) {
   case WaitVector:
     return "the vector engines";
   case BankConflict:
-    return "scratchpad bank conflicts";
+    return "memory banks";
   case BackPressure:
     return "a network that can take no more";
   case Dram:
@@ -159,7 +159,7 @@ static std::string_view causeText(sim::StallCause cause) {
 }
 
 /// "limited by DRAM bandwidth", "waiting for the matrix engines, these for
-/// scratchpad bank conflicts".
+/// memory banks".
 static std::string describe(const DispatchVerdict &verdict) {
   if (verdict.limiter != Limiter::None)
     return fmt::format("limited by {}", limiterText(verdict.limiter));

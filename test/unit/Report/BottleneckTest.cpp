@@ -81,7 +81,7 @@ TEST_F(RunReportTest, ExplanationNamesTheEngineAtTheEnd) {
   }
   EXPECT_THAT(report().explanation.front(),
               testing::HasSubstr("waiting for the matrix engines, which wait "
-                                 "for scratchpad bank conflicts for "));
+                                 "for memory banks for "));
 }
 
 TEST_F(RunReportTest, ExplanationOfARun) {
