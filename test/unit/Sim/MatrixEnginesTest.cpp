@@ -7,6 +7,7 @@
 
 #include "TickingModel.h"
 #include "tessera/Support/Random.h"
+#include <bit>
 
 namespace tessera::sim::test {
 
@@ -224,6 +225,39 @@ TEST(MatrixEngines, RacesWithAnyOfManyReaders) {
                f.instructions[0].engine == matrixEngine(reader);
     EXPECT_TRUE(named) << "reader " << reader;
   }
+}
+
+// Blocks, weights that are held, sums under way and banks that are taken, of
+// both engines at once.
+TEST(MatrixEngines, SnapshotsGoOn) {
+  Products k(4096 + 16);
+  k.td(10, tensor(Space::Spm, NumericFormat::BF16, {4096}, 0));
+  k.td(11,
+       tensor(Space::Global, NumericFormat::BF16, {4096}, Machine::dataArea));
+  k.td(12, tensor(Space::Spm, NumericFormat::BF16, {8192}, 32768));
+  k.td(13,
+       tensor(Space::Global, NumericFormat::BF16, {8192}, Machine::dataArea));
+  k.load(10, 11, {}, {{0, 1}, {1, 1}});
+  k.load(12, 13, {}, {{0, 1}, {1, 1}});
+  k.wait(Queue::Mx, {{0, 2}});
+  k.wait(Queue::Mx1, {{1, 2}});
+  for (unsigned i = 0; i < 3; ++i)
+    for (unsigned engine : {0u, 1u}) {
+      k.on(engine, engine, 2 + engine, 4 + engine, i != 0);
+      k.on(engine, 1 - engine, 3 - engine, 4 + engine, i != 0)
+          .fields[isa::mma::keep_b] = 1;
+    }
+  k.halt();
+  Machine m(engines(2));
+  std::vector<uint16_t> values(8192);
+  Random random(1);
+  for (uint16_t &v : values)
+    v = uint16_t(std::bit_cast<uint32_t>(random.uniformFloat(-1, 1)) >> 16);
+  m.write(Machine::dataArea, values);
+  isa::Packet packet;
+  packet.body = m.place(k);
+  m.submit(packet);
+  expectSnapshotsGoOn(m, 31);
 }
 
 TEST(MatrixEngines, AnotherOneThanTheCoreHasFaults) {

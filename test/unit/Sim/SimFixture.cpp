@@ -7,6 +7,7 @@
 
 #include "SimFixture.h"
 #include <cstring>
+#include <optional>
 
 namespace tessera::sim::test {
 
@@ -286,6 +287,31 @@ Span Machine::span(uint32_t pc, unsigned n) {
   EXPECT_GT(begins, n) << "the instruction at pc " << pc << " did not begin";
   EXPECT_GT(ends, n) << "the instruction at pc " << pc << " did not end";
   return result;
+}
+
+void expectSnapshotsGoOn(Machine &reference, unsigned every) {
+  std::vector<std::vector<std::byte>> snapshots;
+  uint64_t events = 0;
+  while (reference.device.step())
+    if (++events % every == 0)
+      snapshots.push_back(reference.device.save());
+  ASSERT_GE(snapshots.size(), 10u);
+  ASSERT_EQ(reference.device.statistics().dispatches.size(), 1u)
+      << isa::mmio::faultCauseName(reference.fault());
+  reference.device.takeInterrupts();
+  std::vector<std::byte> end = reference.device.save();
+  std::optional<Machine> m;
+  for (size_t i = 0; i < snapshots.size(); ++i) {
+    if (i % 4 == 0)
+      m.emplace(reference.device.architecture(), reference.device.options());
+    Status status = m->device.restore(snapshots[i]);
+    ASSERT_TRUE(status.ok()) << status.message();
+    // The same bytes again.
+    EXPECT_TRUE(m->device.save() == snapshots[i]) << "snapshot " << i;
+    m->settle();
+    EXPECT_EQ(m->device.memoryHash(), reference.device.memoryHash());
+    EXPECT_TRUE(m->device.save() == end) << "snapshot " << i;
+  }
 }
 
 } // namespace tessera::sim::test

@@ -128,6 +128,11 @@ public:
   uint64_t nextValue = 1;
 };
 
+/// Lets what was submitted run to its end and saves the device every so many
+/// events. From each of the snapshots, at least ten, a device must come to the
+/// same end: a new one, and one that has run before.
+void expectSnapshotsGoOn(Machine &reference, unsigned every);
+
 } // namespace tessera::sim::test
 
 #endif // TESSERA_TEST_UNIT_SIM_SIMFIXTURE_H

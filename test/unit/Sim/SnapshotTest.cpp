@@ -118,36 +118,13 @@ TEST(Kernel, RunsOnEveryPresetWithTheSameBits) {
   }
 }
 
-/// Everything that a run leaves behind, as one number.
-static uint64_t fingerprint(Device &device) {
-  return hashBytes(std::span<const std::byte>(device.save()));
-}
-
 TEST(Snapshot, ContinuingGivesTheSameRun) {
   Machine reference;
   fillOperands(reference);
   isa::Packet packet;
   packet.body = reference.place(tiledProduct());
   reference.submit(packet);
-  std::vector<std::vector<std::byte>> snapshots;
-  uint64_t events = 0;
-  while (reference.device.step())
-    if (++events % 41 == 0)
-      snapshots.push_back(reference.device.save());
-  ASSERT_GT(snapshots.size(), 5u);
-  uint64_t expected = fingerprint(reference.device);
-  uint64_t memory = reference.device.memoryHash();
-  for (const auto &snapshot : snapshots) {
-    Machine other;
-    Status status = other.device.restore(snapshot);
-    ASSERT_TRUE(status.ok()) << status.message();
-    // The same bytes again.
-    EXPECT_EQ(other.device.save(), snapshot);
-    other.settle();
-    EXPECT_EQ(other.device.memoryHash(), memory);
-    reference.device.takeInterrupts();
-    EXPECT_EQ(fingerprint(other.device), expected);
-  }
+  expectSnapshotsGoOn(reference, 41);
 }
 
 TEST(Snapshot, BadOnesAreRefused) {
@@ -163,6 +140,11 @@ TEST(Snapshot, BadOnesAreRefused) {
   Machine other(arch);
   EXPECT_EQ(other.device.restore(good).code(), StatusCode::FailedPrecondition);
   EXPECT_TRUE(m.device.restore(good).ok());
+}
+
+/// Everything that a run leaves behind, as one number.
+static uint64_t fingerprint(Device &device) {
+  return hashBytes(std::span<const std::byte>(device.save()));
 }
 
 TEST(Snapshot, RunsAreDeterministicAndObservingChangesNothing) {

@@ -60,22 +60,7 @@ TEST(VectorSnapshot, ResultsUnderWayAndInTheQueueAreKept) {
   isa::Packet packet;
   packet.body = reference.place(k);
   reference.submit(packet);
-  std::vector<std::vector<std::byte>> snapshots;
-  uint64_t events = 0;
-  while (reference.device.step())
-    if (++events % 7 == 0)
-      snapshots.push_back(reference.device.save());
-  ASSERT_GT(snapshots.size(), 10u);
-  ASSERT_EQ(reference.device.statistics().dispatches.size(), 1u);
-  uint64_t memory = reference.device.memoryHash();
-  Machine other;
-  for (const auto &snapshot : snapshots) {
-    ASSERT_TRUE(other.device.restore(snapshot).ok());
-    // Also over what an earlier run left in this device.
-    EXPECT_TRUE(other.device.save() == snapshot);
-    other.settle();
-    EXPECT_EQ(other.device.memoryHash(), memory);
-  }
+  expectSnapshotsGoOn(reference, 7);
 }
 
 } // namespace tessera::sim::test
