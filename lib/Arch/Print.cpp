@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Schema.h"
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/Support/Hash.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -152,14 +153,19 @@ std::string tessera::printArchitecture(const Architecture &arch) {
   return text;
 }
 
-/// The hash of all keys of one class, with their values.
-static uint64_t hashKeys(const Architecture &arch, bool isa) {
+/// All keys of one class, with their values.
+static std::string listKeys(const Architecture &arch, bool isa) {
   std::string text;
   for (const Key &key : keys())
     if (key.isa == isa && key.path != "name" && key.path != "dram.preset")
       text += fmt::format("{}={}\n", key.path, formatValue(key, arch));
-  return hashBytes(text);
+  return text;
 }
 
-uint64_t Architecture::isaHash() const { return hashKeys(*this, true); }
-uint64_t Architecture::timingHash() const { return hashKeys(*this, false); }
+std::string tessera::isaKeys(const Architecture &arch) {
+  return listKeys(arch, true);
+}
+uint64_t Architecture::isaHash() const { return hashBytes(isaKeys(*this)); }
+uint64_t Architecture::timingHash() const {
+  return hashBytes(listKeys(*this, false));
+}

@@ -75,7 +75,7 @@ struct Key {
   KeyType type;
   std::string_view unit; ///< "bytes", "cycles", …; may be empty.
   Presence presence;
-  bool isa; ///< Part of the ISA hash; else of the timing hash.
+  bool isa; ///< Part of the ISA keys; else of the timing hash.
   std::string_view doc;
   std::string_view defaultText = {};
 };

@@ -7,6 +7,7 @@
 
 #include "tessera/Conversion/ISAToObject.h"
 #include "mlir/IR/Location.h"
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/ISA/Instruction.h"
 #include "tessera/ISA/MapProgram.h"
 
@@ -67,7 +68,7 @@ Result<std::vector<uint8_t>> encodeMapPrograms(ModuleOp module) {
 Result<Object> encodeKernels(ModuleOp module, const Architecture &arch) {
   Object object;
   object.architectureName = arch.name;
-  object.isaHash = arch.isaHash();
+  object.isaKeys = isaKeys(arch);
   object.timingHash = arch.timingHash();
   TESSERA_ASSIGN_OR_RETURN(object.mapPrograms, encodeMapPrograms(module));
   for (auto kernel : module.getOps<isa::KernelOp>()) {

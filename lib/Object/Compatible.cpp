@@ -6,62 +6,55 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmt/format.h"
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/Object/Object.h"
-#include <iterator>
+#include <algorithm>
+#include <map>
 
 namespace tessera {
 
-/// What isaHash covers, as text.
-static std::vector<std::pair<std::string, std::string>>
-isaProperties(const Architecture &arch) {
-  std::string formats;
-  for (auto [format, scale] : arch.matrix.macsScale)
-    fmt::format_to(std::back_inserter(formats), "{}{}: {}",
-                   formats.empty() ? "" : ", ", formatName(format), scale);
-  return {
-      {"matrix.formats", formats},
-      {"matrix.rows", std::to_string(arch.matrix.rows)},
-      {"matrix.cols", std::to_string(arch.matrix.cols)},
-      {"matrix.count", std::to_string(arch.matrix.count)},
-      {"cores.count", std::to_string(arch.cores.count)},
-      {"cores.mesh",
-       fmt::format("[{}, {}]", arch.cores.meshX, arch.cores.meshY)},
-      {"spm.bytes", std::to_string(arch.spm.bytes)},
-      {"acc.bytes", std::to_string(arch.acc.bytes)},
-      {"imem.bytes", std::to_string(arch.imemBytes)},
-      {"tdmem.bytes", std::to_string(arch.tdmemBytes)},
-      {"shared.bytes", std::to_string(arch.shared.bytes)},
-      {"dram.bytes", std::to_string(arch.dram.bytes)},
-      {"semaphores", std::to_string(arch.semaphores)},
-  };
+/// Values by key, of lines `key=value`.
+static std::map<std::string_view, std::string_view>
+parseKeys(std::string_view lines) {
+  std::map<std::string_view, std::string_view> values;
+  while (!lines.empty()) {
+    std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+    size_t equals = std::min(line.find('='), line.size());
+    values[line.substr(0, equals)] =
+        line.substr(std::min(equals + 1, line.size()));
+  }
+  return values;
 }
 
-/// How the machines differ, if the object's is a preset that still is as it was
-/// when the object was made.
-static std::string describeDifference(const Object &object,
-                                      const Architecture &arch) {
-  Result<Architecture> built = loadArchitecture(object.architectureName);
-  if (!built.ok() || built->isaHash() != object.isaHash)
-    return fmt::format("ISA hash {:016x} against {:016x}", object.isaHash,
-                       arch.isaHash());
+/// Every key that is not the same in both.
+static std::string describeDifference(std::string_view object,
+                                      std::string_view machine) {
+  auto theirs = parseKeys(object), ours = parseKeys(machine);
   std::string text;
-  auto theirs = isaProperties(*built), mine = isaProperties(arch);
-  for (size_t i = 0; i < mine.size(); ++i)
-    if (mine[i] != theirs[i])
-      fmt::format_to(std::back_inserter(text), "{}{} is {} against {}",
-                     text.empty() ? "" : "; ", mine[i].first, theirs[i].second,
-                     mine[i].second);
+  auto add = [&](std::string_view key, std::string_view their,
+                 std::string_view our) {
+    if (their != our)
+      text += fmt::format("{}{} is {} against {}", text.empty() ? "" : "; ",
+                          key, their, our);
+  };
+  for (auto [key, value] : ours)
+    add(key, theirs.count(key) ? theirs[key] : "absent", value);
+  for (auto [key, value] : theirs)
+    if (!ours.count(key))
+      add(key, value, "absent");
   return text;
 }
 
 Status checkCompatible(const Object &object, const Architecture &arch) {
-  if (object.isaHash == arch.isaHash())
+  std::string machine = isaKeys(arch);
+  if (object.isaKeys == machine)
     return Status::success();
   return {StatusCode::FailedPrecondition,
           fmt::format("the object was compiled for architecture '{}' and "
                       "cannot run on '{}': {}; compile it again for '{}'",
                       object.architectureName, arch.name,
-                      describeDifference(object, arch), arch.name)};
+                      describeDifference(object.isaKeys, machine), arch.name)};
 }
 
 } // namespace tessera

@@ -100,7 +100,7 @@ std::vector<uint8_t> encodeNotes(const Object &object, uint64_t checksum) {
   build.writeString(object.toolVersion);
   build.writeString(object.architectureName);
   build.writeString(object.sourceName);
-  build.write(object.isaHash);
+  build.writeString(object.isaKeys);
   build.write(object.timingHash);
   writeNote(out, noteChecksum, sum);
   writeNote(out, noteVersions, versions);
@@ -130,7 +130,7 @@ static Status decodeNote(uint32_t type, std::span<const uint8_t> description,
     object.toolVersion = in.readString();
     object.architectureName = in.readString();
     object.sourceName = in.readString();
-    in.read(object.isaHash);
+    object.isaKeys = in.readString();
     in.read(object.timingHash);
     break;
   case noteInputs:

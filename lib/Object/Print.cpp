@@ -12,6 +12,7 @@
 #include "tessera/ISA/MapProgram.h"
 #include "tessera/ISA/Packet.h"
 #include "tessera/Support/Bytes.h"
+#include "tessera/Support/Hash.h"
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -127,7 +128,7 @@ private:
     line("source        {}", object.sourceName);
     line("compiler      {}", object.toolVersion);
     line("architecture  {} (ISA {:016x}, timing {:016x})",
-         object.architectureName, object.isaHash, object.timingHash);
+         object.architectureName, hashBytes(object.isaKeys), object.timingHash);
     printTensors("input.", object.inputs);
     printTensors("output.", object.outputs);
   }

@@ -10,6 +10,7 @@
 #include "Inputs.h"
 #include "ObjectFile.h"
 #include "Simulation.h"
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/Arch/Scale.h"
 #include "tessera/Report/Bottleneck.h"
 #include <charconv>
@@ -138,7 +139,7 @@ WhatIfCommand::measureWith(std::span<const Scale> changes) const {
     return measure(compiled.object, machine);
   }
   Object program = object;
-  program.isaHash = machine.isaHash(); // Differs for `matrix` alone.
+  program.isaKeys = isaKeys(machine); // Differs for `matrix` alone.
   return measure(program, machine);
 }
 

@@ -38,7 +38,7 @@ namespace tessera {
 
 /// Version of the file format; a loader refuses other values, as it does of
 /// isaVersion.
-inline constexpr uint32_t objectVersion = 3;
+inline constexpr uint32_t objectVersion = 4;
 
 /// An input or output of the entry point: row-major, densely packed.
 struct TensorSignature {
@@ -129,7 +129,8 @@ struct OperatorRecord {
 
 struct Object {
   std::string toolVersion, architectureName, sourceName;
-  uint64_t isaHash = 0, timingHash = 0;
+  std::string isaKeys; ///< tessera::isaKeys() of its architecture.
+  uint64_t timingHash = 0;
   std::vector<TensorSignature> inputs, outputs;
   std::vector<KernelCode> kernels;
   std::vector<uint8_t> mapPrograms; ///< Encoded, shared by all kernels.
@@ -159,8 +160,8 @@ std::vector<uint8_t> writeObject(const Object &object);
 /// wrong.
 Result<Object> readObject(std::span<const uint8_t> bytes,
                           std::string_view name);
-/// FailedPrecondition naming both architectures and the difference if `object`
-/// was built for another ISA-relevant configuration.
+/// FailedPrecondition naming both architectures and every key that differs if
+/// `object` was made for other ISA keys.
 Status checkCompatible(const Object &object, const Architecture &arch);
 
 } // namespace tessera

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SampleObject.h"
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/Hash.h"
 #include "gmock/gmock.h"
@@ -16,6 +17,7 @@
 
 using namespace tessera;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Object, SampleIsAccepted) {
   Status status = verifyObject(test::sampleObject());
@@ -74,7 +76,9 @@ TEST(Object, OtherVersionsAreAPreconditionThatFailed) {
   file[offsetof(Elf64_Ehdr, e_flags)] = objectVersion + 1;
   Status status = readObject(file, "x.tsr").status();
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("object version 4; accepted: 3"));
+  EXPECT_THAT(status.message(),
+              HasSubstr(fmt::format("object version {}; accepted: {}",
+                                    objectVersion + 1, objectVersion)));
 }
 
 TEST(Object, AnotherInstructionSetIsAPreconditionThatFailed) {
@@ -101,20 +105,40 @@ TEST(Object, AnotherInstructionSetIsAPreconditionThatFailed) {
                         objectVersion, isaVersion - 1, isaVersion));
 }
 
-TEST(Object, CompatibilityComparesTheIsaHash) {
+TEST(Object, CompatibilityNamesEveryKeyThatDiffers) {
   Result<Architecture> tiny = loadArchitecture("tiny");
   Result<Architecture> edge = loadArchitecture("edge");
   ASSERT_TRUE(tiny.ok() && edge.ok());
   Object object = test::sampleObject();
-  object.isaHash = tiny->isaHash();
+  object.isaKeys = isaKeys(*tiny);
   EXPECT_TRUE(checkCompatible(object, *tiny).ok());
   Status status = checkCompatible(object, *edge);
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("'tiny'"));
   EXPECT_THAT(status.message(), HasSubstr("'edge'"));
   EXPECT_THAT(status.message(), HasSubstr("matrix.rows is 8 against 32"));
-  object.architectureName = "custom.yaml";
-  object.isaHash = 1;
+}
+
+// Whatever the keys: also of a machine that is in no file here any more.
+TEST(Object, CompatibilityOfAMachineOfOnesOwn) {
+  Result<Architecture> edge = loadArchitecture("edge");
+  ASSERT_TRUE(edge.ok());
+  Object object = test::sampleObject();
+  object.architectureName = "custom";
+  Architecture other = *edge;
+  other.spm.bytes *= 2;
+  other.matrix.macsScale.erase(NumericFormat::I8);
+  object.isaKeys = isaKeys(other);
+  std::string message = checkCompatible(object, *edge).message();
+  EXPECT_THAT(message, HasSubstr("compiled for architecture 'custom'"));
+  EXPECT_THAT(message, HasSubstr("spm.bytes is 2 MiB against 1 MiB; "));
+  EXPECT_THAT(message, HasSubstr("matrix.formats is {"));
+  EXPECT_THAT(message, Not(HasSubstr("matrix.rows")));
+  // A key that only one of them knows.
+  object.isaKeys = isaKeys(*edge) + "wings=2\n";
   EXPECT_THAT(checkCompatible(object, *edge).message(),
-              HasSubstr("ISA hash 0000000000000001"));
+              HasSubstr(": wings is 2 against absent; "));
+  object.isaKeys = "";
+  message = checkCompatible(object, *edge).message();
+  EXPECT_THAT(message, HasSubstr("cores.count is absent against 2; "));
 }

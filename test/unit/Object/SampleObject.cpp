@@ -76,7 +76,7 @@ Object sampleObject() {
   object.toolVersion = "tessera 0.1.0";
   object.architectureName = "tiny";
   object.sourceName = "model.onnx";
-  object.isaHash = 0x0123456789abcdef;
+  object.isaKeys = "cores.count=1\nmatrix.rows=8\n";
   object.timingHash = 42;
   object.inputs = {{"image", "f32", {1, 1, 8, 64}, 2048}, {"n", "i64", {}, 8}};
   object.outputs = {{"scores", "f32", {1, 512}, 2048}};

@@ -7,6 +7,7 @@
 
 #include "tessera/runtime/Executable.h"
 #include "RuntimeFixture.h"
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/Support/Bytes.h"
 
 using namespace tessera;
@@ -22,7 +23,7 @@ protected:
   Object transfers() {
     Object object;
     object.architectureName = "tiny";
-    object.isaHash = device.architecture().isaHash();
+    object.isaKeys = isaKeys(device.architecture());
     object.timingHash = device.architecture().timingHash();
     object.inputs = {{"x", "f32", {4}, 16}};
     object.outputs = {{"y", "f32", {4}, 16}};
@@ -87,7 +88,7 @@ TEST_P(ExecutableTest, BindingsAreChecked) {
 
 TEST_P(ExecutableTest, RefusesWhatDoesNotFit) {
   Object object = transfers();
-  object.isaHash ^= 1;
+  object.isaKeys += "lanes=1\n";
   EXPECT_EQ(Executable::load(space, object).status().code(),
             StatusCode::FailedPrecondition);
   object = transfers();

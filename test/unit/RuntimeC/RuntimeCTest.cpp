@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/ISA/Instruction.h"
 #include "tessera/ISA/Packet.h"
 #include "tessera/Object/Object.h"
@@ -337,7 +338,7 @@ TEST_F(RuntimeC, ExecutablesTellWhatTheyAre) {
   tessera::Result<tessera::Architecture> arch =
       tessera::loadArchitecture("tiny");
   ASSERT_TRUE(arch.ok());
-  object.isaHash = arch->isaHash();
+  object.isaKeys = isaKeys(*arch);
   object.timingHash = arch->timingHash();
   object.inputs = {{"x", "f32", {2, 3}, 24}};
   object.outputs = {{"y", "i8", {}, 1}};

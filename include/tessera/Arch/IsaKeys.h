@@ -1,0 +1,21 @@
+//===- IsaKeys.h - What programs depend on ----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_ARCH_ISAKEYS_H
+#define TESSERA_ARCH_ISAKEYS_H
+
+#include "tessera/Arch/Architecture.h"
+
+namespace tessera {
+
+/// What an object depends on to run at all, Architecture::isaHash()'s text: a
+/// line `key=value` for each of these keys, in the order of the schema.
+std::string isaKeys(const Architecture &arch);
+
+} // namespace tessera
+
+#endif // TESSERA_ARCH_ISAKEYS_H
