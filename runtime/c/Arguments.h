@@ -13,6 +13,7 @@
 #include "tessera_rt.h"
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -75,6 +76,9 @@ tessera_rt_status guarded(tessera_rt_error *error, Call call) {
     status = call();
   } catch (const std::bad_alloc &) {
     status = Status(StatusCode::OutOfMemory, "the host has no more memory");
+  } catch (const std::exception &thrown) { // Sizes of 2^63, no more threads.
+    status = Status(StatusCode::ResourceExhausted,
+                    std::string("the host refuses: ") + thrown.what());
   }
   auto code = static_cast<tessera_rt_status>(status.code());
   if (error) {
@@ -120,8 +124,12 @@ Status readArguments(const T *given, T &result, const char *what) {
   if (size < sizeof(size_t))
     return invalid(std::string(what) + ": struct_size " + std::to_string(size) +
                    " is not set; sizeof is " + std::to_string(sizeof(T)));
+  // Whatever a newer version adds; more is a size that nobody has set.
+  if (size > sizeof(T) + 4096)
+    return invalid(std::string(what) + ": struct_size " + std::to_string(size) +
+                   "; sizeof is " + std::to_string(sizeof(T)));
   const auto *bytes = reinterpret_cast<const unsigned char *>(given);
-  for (size_t i = sizeof(T); i < size && i < sizeof(T) + 4096; ++i)
+  for (size_t i = sizeof(T); i < size; ++i)
     if (bytes[i])
       return Status(StatusCode::Unsupported,
                     std::string(what) + ": byte " + std::to_string(i) +

@@ -142,7 +142,7 @@ Status AddressSpace::unmap(const Buffer &buffer, WhenInUse whenInUse) {
   } else {
     hardware.unmapLater.push_back(buffer.state);
   }
-  memory.gone = "was unmapped";
+  memory.markGone("was unmapped");
   return Status::success();
 }
 

@@ -57,6 +57,11 @@ void BufferState::noteHostAccess(std::string_view what, uint64_t offset,
                        physical + offset + bytes, writes, label, physical});
 }
 
+void BufferState::markGone(std::string how) {
+  gone = std::move(how);
+  ++space->hardware->buffersGone;
+}
+
 Status BufferState::checkUsable() const {
   if (gone.empty())
     return Status::success();

@@ -24,6 +24,30 @@ static Status finished(const CommandBufferState &state) {
                             state.label));
 }
 
+Status checkDispatch(const Kernel &kernel, CoreRectangle cores,
+                     const AddressSpaceState &space) {
+  if (kernel.space && kernel.space.get() != &space)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("kernel '{}' is of another address space, '{}'",
+                              kernel.name, kernel.space->label));
+  const CoresConfig &mesh = space.hardware->driver->architecture().cores;
+  if (!cores.width || !cores.height ||
+      uint32_t(cores.x) + cores.width > mesh.meshX ||
+      uint32_t(cores.y) + cores.height > mesh.meshY)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("kernel '{}': {} x {} cores at ({}, {}); the mesh has "
+                    "{} x {}",
+                    kernel.name, cores.width, cores.height, cores.x, cores.y,
+                    mesh.meshX, mesh.meshY));
+  if (kernel.numArguments > maxDispatchArguments)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("kernel '{}': {} arguments; at most {}",
+                              kernel.name, kernel.numArguments,
+                              maxDispatchArguments));
+  return Status::success();
+}
+
 /// A slot must be one that an execution can fill, and may not wrap around.
 static Status checkSlot(const CommandBufferState &state, const Binding &binding,
                         uint64_t bytes) {
@@ -63,6 +87,8 @@ static Result<uint64_t> addressOf(const CommandBufferState &state,
                               "address space, '{}'",
                               state.label, buffer->label,
                               buffer->space->label));
+  if (Status usable = buffer->checkUsable(); !usable.ok())
+    return usable.withContext(fmt::format("command buffer '{}'", state.label));
   TESSERA_RETURN_IF_ERROR(buffer->checkRange(range.offset, bytes));
   if (range.size != BufferRange::wholeSize && range.size < bytes)
     return Status(
@@ -99,10 +125,10 @@ static void record(CommandBufferState &state, const Packet &packet,
 
 /// Keeps what a packet touches alive; a run of packets often touches the same.
 template <typename T>
-static void keep(CommandBufferState &state, const std::shared_ptr<T> &owner) {
+static void keep(std::vector<std::shared_ptr<T>> &kept,
+                 const std::shared_ptr<T> &owner) {
   if (!owner)
     return;
-  auto &kept = state.keepAlive;
   for (size_t i = kept.size(); i-- > 0 && kept.size() - i <= 4;)
     if (kept[i].get() == owner.get())
       return;
@@ -151,8 +177,8 @@ Status CommandBuffer::copy(const Operand &destination, const Operand &source,
   Slots slots;
   slots.note(destination, destinationField);
   slots.note(source, sourceField);
-  keep(*state, bufferOf(destination));
-  keep(*state, bufferOf(source));
+  keep(state->operands, bufferOf(destination));
+  keep(state->operands, bufferOf(source));
   record(*state,
          {uint8_t(barrier ? packetBarrier : 0), state->numCommands(), body},
          slots, bytes);
@@ -180,7 +206,7 @@ Status CommandBuffer::fill(const Operand &destination, uint64_t bytes,
                            addressOf(*state, destination, buffer, bytes));
   body.size = bytes;
   body.pattern = pattern;
-  keep(*state, buffer);
+  keep(state->operands, buffer);
   Slots slots;
   slots.note(destination, destinationField);
   record(*state,
@@ -200,6 +226,8 @@ Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
         StatusCode::FailedPrecondition,
         fmt::format("command buffer '{}': dispatch of an empty kernel",
                     state->label));
+  if (Status can = checkDispatch(kernel, cores, *state->space); !can.ok())
+    return can.withContext(fmt::format("command buffer '{}'", state->label));
   const BufferRange *range = std::get_if<BufferRange>(&arguments);
   static const std::shared_ptr<BufferState> none;
   const std::shared_ptr<BufferState> &buffer =
@@ -216,8 +244,8 @@ Status CommandBuffer::dispatch(const Kernel &kernel, const Operand &arguments,
   body.numArguments = kernel.numArguments;
   body.x = cores.x, body.y = cores.y;
   body.width = cores.width, body.height = cores.height;
-  keep(*state, kernel.owner);
-  keep(*state, buffer);
+  keep(state->keepAlive, kernel.owner);
+  keep(state->operands, buffer);
   if (kernel.record != state->lastKernel) {
     state->kernelNames.try_emplace(kernel.record, kernel.name);
     state->lastKernel = kernel.record;
@@ -257,6 +285,10 @@ Status CommandBuffer::append(std::span<const uint8_t> packets,
                       "another address space, '{}'",
                       state->label, patch.target.label(),
                       patch.target.state->space->label));
+    if (patch.target)
+      if (Status usable = patch.target.state->checkUsable(); !usable.ok())
+        return usable.withContext(
+            fmt::format("command buffer '{}'", state->label));
   }
   uint64_t base = state->packets.size();
   state->packets.insert(state->packets.end(), packets.begin(), packets.end());
@@ -405,6 +437,31 @@ static Status store(const BufferState &target, uint64_t offset,
       target.physicalSpace, target.physical + offset, data);
 }
 
+bool CommandBufferState::touches(const BufferState *buffer) const {
+  auto is = [&](const std::shared_ptr<BufferState> &one) {
+    return one.get() == buffer;
+  };
+  return is(memory) || std::ranges::any_of(operands, is) ||
+         std::ranges::any_of(kernelUses, is, &KernelUse::buffer) ||
+         std::ranges::any_of(otherSites, is, &PatchSite::target);
+}
+
+Status CommandBufferState::checkUsable() {
+  // Nothing has gone since the last look: this is on the way of every
+  // execution.
+  uint64_t gone = space->hardware->buffersGone;
+  if (usableAfter == gone)
+    return Status::success();
+  for (const std::shared_ptr<BufferState> &operand : operands)
+    TESSERA_RETURN_IF_ERROR(operand->checkUsable());
+  for (const KernelUse &use : kernelUses)
+    TESSERA_RETURN_IF_ERROR(use.buffer->checkUsable());
+  for (const PatchSite &site : otherSites)
+    TESSERA_RETURN_IF_ERROR(site.target->checkUsable());
+  usableAfter = gone;
+  return Status::success();
+}
+
 Status CommandBufferState::bind(
     std::span<const std::shared_ptr<BufferState>> buffers) {
   if (buffers.size() != numBindings)
@@ -413,6 +470,8 @@ Status CommandBufferState::bind(
         fmt::format("command buffer '{}': {} buffers bound, it has {} "
                     "bindings",
                     label, buffers.size(), numBindings));
+  if (Status usable = checkUsable(); !usable.ok())
+    return usable.withContext(fmt::format("command buffer '{}'", label));
   bool same = bound.size() == buffers.size();
   for (size_t i = 0; i < buffers.size(); ++i) {
     TESSERA_RETURN_IF_ERROR(checkBinding(i, buffers[i].get()));

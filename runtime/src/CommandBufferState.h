@@ -61,25 +61,37 @@ struct CommandBufferState {
   std::map<uint32_t, std::string> names;
   std::map<uint64_t, std::string> kernelNames;
   uint64_t lastKernel = 0;
-  std::vector<std::shared_ptr<const void>> keepAlive;
+  /// Of recorded packets.
+  std::vector<std::shared_ptr<BufferState>> operands;
+  std::vector<std::shared_ptr<const void>> keepAlive; ///< Anything else.
   std::shared_ptr<BufferState> memory; ///< The packets; set by finish().
   uint32_t numBindings = 0;
   uint32_t executionsInFlight = 0;
   /// What the sites hold now.
   std::vector<uint64_t> bound;
-  uint64_t boundAfter = 0; ///< Hardware::restores then.
+  uint64_t boundAfter = 0;  ///< Hardware::restores then.
+  uint64_t usableAfter = 0; ///< Hardware::buffersGone when it was looked at.
 
   uint32_t numCommands() const { return packets.size() / isa::packetBytes; }
   /// What a command is called, or "".
   std::string nameOf(uint32_t command) const;
   /// Checks the buffers and writes their addresses to the patch sites.
   Status bind(std::span<const std::shared_ptr<BufferState>> buffers);
+  /// Whether it touches the memory other than by a binding.
+  bool touches(const BufferState *memory) const;
 
 private:
+  /// FailedPrecondition naming a buffer that was recorded and is gone.
+  Status checkUsable();
   Status checkBinding(size_t index, const BufferState *buffer) const;
 };
 
 /// Its packets with the bindings in place, up to Return.
+/// InvalidArgument for a kernel of another address space, with more arguments
+/// than a dispatch passes, or on cores that are not all in the mesh.
+Status checkDispatch(const Kernel &kernel, CoreRectangle cores,
+                     const AddressSpaceState &space);
+
 std::vector<isa::Packet> commandsOf(const CommandBufferState &commands);
 EngineWork engineWorkOf(const CommandBufferState &commands);
 

@@ -25,6 +25,8 @@ void QueueState::release(Submission &work) {
   if (work.commands)
     --work.commands->executionsInFlight;
   work.commands.reset();
+  if (work.hostCall)
+    hardware->mutex.discard(std::exchange(work.hostCall, {}));
   releaseGates(work.gates);
   work.images.clear();
   work.keepAlive.clear();
@@ -103,11 +105,16 @@ void QueueState::cancelAll(const Status &why) {
   for (Submission &work : inFlight) {
     if (!work.inFlight())
       continue;
-    if (work.stage == Stage::Completing) { // A host call that runs right now.
+    if (work.isHostCall && work.stage != Stage::Pending) {
+      // It runs right now, and ends when it comes back.
+      if (work.stage == Stage::Completing) {
+        noteCancellation(work, false);
+        for (const Point &signal : work.signals)
+          signal.semaphore->fail(why);
+        release(work);
+        ++hardware->operationsCancelled;
+      }
       work.stage = Stage::Cancelling;
-      for (const Point &signal : work.signals)
-        signal.semaphore->fail(why);
-      release(work);
       continue;
     }
     cancel(work, why);

@@ -131,8 +131,12 @@ Verdict Search::submission(const QueueState &queue, const Submission &work) {
       held |= it->barrier;
     }
   }
-  // The host may still write what it reserved.
-  if (!any && queue.failure.ok() && queue.openReservations)
+  // The host may still write what it reserved, and so free a slot.
+  bool reserved = queue.openReservations;
+  if (!queue.slot)
+    for (const QueueState *holder : hardware.slots)
+      reserved |= holder && holder->openReservations;
+  if (!any && queue.failure.ok() && reserved)
     best = {Verdict::Kind::HostMaySignal, Status::success()};
   else if (!any)
     best = queue.failure.ok() ? deadlock(", which the device does not complete")

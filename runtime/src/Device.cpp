@@ -58,7 +58,10 @@ driver::Time Device::cycleTime() const {
   return state ? state->hardware->cycleTime : 0;
 }
 Deadline Device::afterCycles(uint64_t cycles) const {
-  return Deadline::at(now() + cycles * cycleTime());
+  driver::Time from = now();
+  return state && cycles < (driver::timeInfinite - from) / cycleTime()
+             ? Deadline::at(from + cycles * cycleTime())
+             : Deadline::infinite();
 }
 uint64_t Device::bytesInUse(isa::PhysicalSpace space) const {
   if (!state)
@@ -83,8 +86,10 @@ Result<Snapshot> Device::snapshot() {
   Snapshot snapshot;
   snapshot.image =
       std::make_shared<const std::vector<std::byte>>(std::move(*bytes));
-  snapshot.device = &hardware;
+  snapshot.device = state->hardware;
   snapshot.objects = hardware.objectChanges;
+  for (const SemaphoreState *semaphore : hardware.semaphores)
+    snapshot.failures.push_back(semaphore->failure);
   return snapshot;
 }
 
@@ -99,7 +104,7 @@ Status Device::restore(const Snapshot &snapshot) {
   };
   if (!snapshot)
     return refuse(StatusCode::FailedPrecondition, "an empty snapshot");
-  if (snapshot.device != &hardware)
+  if (snapshot.device.lock() != state->hardware)
     return refuse(StatusCode::InvalidArgument,
                   "the snapshot is of another device");
   if (snapshot.objects != hardware.objectChanges)
@@ -109,9 +114,12 @@ Status Device::restore(const Snapshot &snapshot) {
     return refuse(rest.code(), rest.message());
   TESSERA_RETURN_IF_ERROR(hardware.driver->restore(*snapshot.image));
   ++hardware.restores;
-  for (SemaphoreState *semaphore : hardware.semaphores) {
-    semaphore->forget();
-    TESSERA_ASSIGN_OR_RETURN(semaphore->hostSignalled, semaphore->value());
+  // The same ones as then, or objects would have come and gone.
+  for (size_t i = 0; i < hardware.semaphores.size(); ++i) {
+    SemaphoreState &semaphore = *hardware.semaphores[i];
+    semaphore.forget();
+    semaphore.failure = snapshot.failures[i];
+    TESSERA_ASSIGN_OR_RETURN(semaphore.hostSignalled, semaphore.value());
   }
   return Status::success();
 }
@@ -127,14 +135,18 @@ Status Device::close() {
       Status(StatusCode::Cancelled,
              fmt::format("device '{}' was closed", hardware.label));
   // The device touches no memory any more before that memory is given back.
-  TESSERA_RETURN_IF_ERROR(hardware.driver->mmioWrite(isa::mmio::reset, 1));
+  Status stopped = hardware.driver->mmioWrite(isa::mmio::reset, 1);
   for (QueueState *queue : hardware.queues) {
     queue->cancelAll(hardware.closed);
-    if (queue->slot)
-      TESSERA_RETURN_IF_ERROR(queue->detach());
+    if (!queue->slot)
+      continue;
+    // A device that does not answer is closed all the same.
+    Status detached = queue->detach();
+    if (stopped.ok())
+      stopped = detached;
   }
   hardware.wakeHost();
-  return Status::success();
+  return stopped;
 }
 
 MemoryStatistics Device::memoryStatistics(isa::PhysicalSpace space) const {

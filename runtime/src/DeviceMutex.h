@@ -12,10 +12,13 @@
 #ifndef TESSERA_RUNTIME_SRC_DEVICEMUTEX_H
 #define TESSERA_RUNTIME_SRC_DEVICEMUTEX_H
 
+#include "tessera/Support/Status.h"
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace tessera::runtime {
 
@@ -31,10 +34,12 @@ public:
     acquire(1);
   }
   void unlock() {
-    if (--depth == 0) {
-      owner.store({}, std::memory_order_relaxed);
-      mutex.unlock();
-    }
+    if (--depth != 0)
+      return;
+    // Destroyed at the end of this function; the mutex may go with them.
+    auto functions = std::exchange(discarded, {});
+    owner.store({}, std::memory_order_relaxed);
+    mutex.unlock();
   }
 
   bool heldByThisThread() const {
@@ -55,10 +60,17 @@ public:
     depth = toDepth;
   }
 
+  /// Destroys the function once the lock has been given up for good: it may own
+  /// the last handles of objects that the caller is at work with.
+  template <typename Function> void discard(Function &&function) {
+    discarded.emplace_back(std::forward<Function>(function));
+  }
+
 private:
   std::mutex mutex;
   std::atomic<std::thread::id> owner{};
-  unsigned depth = 0; ///< Guarded by `mutex`.
+  unsigned depth = 0;                             ///< Guarded by `mutex`.
+  std::vector<std::function<Status()>> discarded; ///< Likewise.
 };
 
 } // namespace tessera::runtime

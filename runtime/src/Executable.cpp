@@ -124,7 +124,9 @@ Status Loader::placeCode() {
     state.kernels.push_back(
         {object.kernels[i].name,
          code.address() + firstRecord + i * kernelRecordBytes,
-         object.kernels[i].numArguments, state.sections});
+         object.kernels[i].numArguments,
+         state.sections,
+         {}});
   return Status::success();
 }
 
@@ -247,6 +249,8 @@ Result<Executable> Executable::load(const AddressSpace &space,
   executable.state->label = std::move(label);
   executable.state->sections = std::make_shared<Sections>();
   TESSERA_RETURN_IF_ERROR(Loader(space, object, *executable.state).load());
+  for (Kernel &kernel : executable.state->kernels)
+    kernel.space = space.state;
   return executable;
 }
 

@@ -118,10 +118,13 @@ Status Hardware::retractHopeless() {
 
 std::string Hardware::userOf(const BufferState *memory) const {
   for (const QueueState *queue : queues)
-    for (const Submission &work : queue->inFlight)
+    for (const Submission &work : queue->inFlight) {
+      bool uses = work.commands && work.commands->touches(memory);
       for (const std::shared_ptr<const void> &kept : work.keepAlive)
-        if (kept.get() == memory)
-          return fmt::format("'{}' of queue '{}'", work.label, queue->label);
+        uses |= kept.get() == memory;
+      if (uses)
+        return fmt::format("'{}' of queue '{}'", work.label, queue->label);
+    }
   return {};
 }
 

@@ -92,7 +92,8 @@ struct Hardware {
   std::vector<QueueState *> slots;
   uint64_t objectChanges = 0; ///< Memory and semaphores taken and given back.
   std::vector<SemaphoreState *> semaphores; ///< Live ones.
-  uint64_t restores = 0; ///< Device memory went back to an earlier state.
+  uint64_t buffersGone = 0; ///< Unmapped or deallocated under live handles.
+  uint64_t restores = 0;    ///< Device memory went back to an earlier state.
   uint64_t failuresSeen = 0, failuresKnown = 0; ///< Of semaphores.
   /// Operations carry frontiers from when the first pool was made.
   bool tracksOrder = false;

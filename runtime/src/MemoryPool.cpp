@@ -37,12 +37,33 @@ PoolBlock::~PoolBlock() {
   if (!bytes)
     return;
   Hardware::Lock lock = pool->hardware().lock();
-  pool->counts.liveBytes -= bytes;
-  pool->giveBack(chunk, offset, bytes);
+  if (counted)
+    pool->counts.liveBytes -= bytes;
+  if (before && !pool->isOver(*before)) {
+    // Whoever had it before may still be at it.
+    pool->dying.push_back({chunk, offset, bytes, std::move(*before)});
+    pool->counts.dyingBytes += bytes;
+    return;
+  }
+  pool->free(chunk, offset, bytes);
 }
 
-void PoolState::giveBack(uint32_t chunk, uint64_t offset, uint64_t bytes) {
+void PoolState::free(uint32_t chunk, uint64_t offset, uint64_t bytes) {
   chunks[chunk].ranges.release(offset, bytes);
+  // As with a buffer of its own, the next owner starts afresh.
+  if (RaceDetector *races = hardware().races.get()) {
+    uint64_t at = chunks[chunk].memory->physical + offset;
+    races->forget(options.space, at, at + bytes);
+  }
+}
+
+uint64_t PoolState::trim(Chunk &chunk) {
+  if (!chunk.memory || chunk.ranges.used() != 0)
+    return 0;
+  uint64_t bytes = chunk.memory->mappedBytes;
+  chunk.memory.reset();
+  chunk.ranges = RangeAllocator();
+  return bytes;
 }
 
 uint64_t PoolState::heldBytes() const {
@@ -59,23 +80,28 @@ uint64_t PoolState::freeBytes() const {
   return sum;
 }
 
-Status PoolState::collect() {
+bool PoolState::isOver(const Death &death) const {
+  const SemaphoreState &semaphore = *death.point.semaphore;
+  if (semaphore.promised(death.point.value))
+    return false;
+  Result<bool> reached = semaphore.reached(death.point.value);
+  if (!reached || *reached)
+    return true; // What the device did before a reset it does no more.
+  // The deallocation failed, which says nothing of others who use the memory.
+  std::shared_ptr<BufferState> memory = death.memory.lock();
+  return !memory || hardware().userOf(memory.get()).empty();
+}
+
+void PoolState::collect() {
   for (size_t i = 0; i < dying.size();) {
-    TESSERA_ASSIGN_OR_RETURN(
-        bool dead, dying[i].death.semaphore->reached(dying[i].death.value));
-    // Whoever used a block whose deallocation failed may have failed, too; once
-    // the operation is gone nothing touches the block any more.
-    if (!dead && !dying[i].death.semaphore->promised(dying[i].death.value))
-      dead = true;
-    if (!dead) {
+    if (!isOver(dying[i].death)) {
       ++i;
       continue;
     }
-    giveBack(dying[i].chunk, dying[i].offset, dying[i].bytes);
+    free(dying[i].chunk, dying[i].offset, dying[i].bytes);
     counts.dyingBytes -= dying[i].bytes;
     dying.erase(dying.begin() + i);
   }
-  return Status::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,7 +177,8 @@ PoolState::Choice PoolState::choose(const QueueState &queue, uint64_t bytes,
   };
   if (auto block = smallest([&](const Dying &d) {
         return TESSERA_MUTANT("death-frontier-ignored") ||
-               before.covers(d.death.semaphore->serial, d.death.value);
+               before.covers(d.death.point.semaphore->serial,
+                             d.death.point.value);
       }))
     return {PoolOutcome::Reused, true, *block};
 
@@ -174,8 +201,10 @@ PoolState::Choice PoolState::choose(const QueueState &queue, uint64_t bytes,
 
   bool behindUs = false;
   if (auto block = smallest([&](const Dying &d) {
-        for (const auto &producer : d.death.semaphore->producers)
-          if (producer.value == d.death.value &&
+        if (!d.death.point.semaphore->promised(d.death.point.value))
+          return false; // It failed; only the end of its users helps.
+        for (const auto &producer : d.death.point.semaphore->producers)
+          if (producer.value == d.death.point.value &&
               Dependence(hardware(), operation.signals).of(*producer.work)) {
             behindUs = true;
             return false;
@@ -225,8 +254,9 @@ PoolState::take(const Choice &choice, uint64_t bytes, Operation &operation) {
     Dying &from = dying[choice.index];
     block->chunk = from.chunk;
     block->offset = from.offset;
+    block->before = from.death;
     if (choice.outcome == PoolOutcome::NeedsWait)
-      operation.waits.push_back(from.death);
+      operation.waits.push_back(from.death.point);
     // The rest goes on dying.
     from.offset += bytes;
     from.bytes -= bytes;
@@ -261,8 +291,6 @@ PoolState::take(const Choice &choice, uint64_t bytes, Operation &operation) {
     block->offset = *offset;
   }
   block->bytes = bytes;
-  counts.liveBytes += bytes;
-  counts.peakLiveBytes = std::max(counts.peakLiveBytes, counts.liveBytes);
   return block;
 }
 
@@ -335,7 +363,7 @@ Result<PoolOutcome> MemoryPool::query(const Queue &queue, uint64_t bytes,
   TESSERA_ASSIGN_OR_RETURN(uint64_t size,
                            checkRequest(*state, on, bytes, operation));
   TESSERA_RETURN_IF_ERROR(state->hardware().update());
-  TESSERA_RETURN_IF_ERROR(state->collect());
+  state->collect();
   return state->choose(on, size, operation).outcome;
 }
 
@@ -356,16 +384,20 @@ Result<PoolAllocation> MemoryPool::allocate(const Queue &queue, uint64_t bytes,
   TESSERA_ASSIGN_OR_RETURN(uint64_t size,
                            checkRequest(pool, on, bytes, operation));
   PoolState::Choice choice;
+  bool retried = false;
   while (true) {
     TESSERA_RETURN_IF_ERROR(hardware.update());
-    TESSERA_RETURN_IF_ERROR(pool.collect());
+    pool.collect();
     choice = pool.choose(on, size, operation);
     if (choice.outcome <= PoolOutcome::NeedsWait)
       break;
     Status refused = pool.refusal(choice, bytes);
-    if (choice.deadlock || hardware.reached(deadline)) {
-      if (choice.deadlock)
-        return refused;
+    if (choice.deadlock)
+      return refused;
+    bool late = hardware.reached(deadline);
+    if (late && retried)
+      return Status(StatusCode::DeadlineExceeded, refused.message());
+    if (late) {
       (choice.outcome == PoolOutcome::Exhausted    ? pool.counts.exhausted
        : choice.outcome == PoolOutcome::OverBudget ? pool.counts.overBudget
                                                    : pool.counts.fragmented)++;
@@ -373,15 +405,16 @@ Result<PoolAllocation> MemoryPool::allocate(const Queue &queue, uint64_t bytes,
     }
     TESSERA_RETURN_IF_ERROR(hardware.mayWait("pool " + pool.options.label));
     ++pool.counts.retries;
+    retried = true;
     // Memory comes by the end of work, or by what another thread deallocates.
     for (const PoolState::Dying &block : pool.dying)
       TESSERA_RETURN_IF_ERROR(hardware.driver->armSemaphore(
-          block.death.semaphore->index, block.death.value));
+          block.death.point.semaphore->index, block.death.point.value));
     TESSERA_ASSIGN_OR_RETURN(driver::Progress progress, hardware.run(deadline));
     if (progress != driver::Progress::Quiescent)
       continue;
     if (!deadline.isInfinite() && !deadline.isHost())
-      return refused;
+      return Status(StatusCode::DeadlineExceeded, refused.message());
     TESSERA_RETURN_IF_ERROR(hardware.waitForHost(deadline));
   }
 
@@ -397,20 +430,19 @@ Result<PoolAllocation> MemoryPool::allocate(const Queue &queue, uint64_t bytes,
   buffer->size = bytes;
   buffer->access = pool.options.access;
   buffer->block = block;
-  // A refusal gives the block back as the buffer goes; but it must not be free
-  // before the death that it would have waited for.
-  std::optional<PoolState::Dying> back;
-  if (choice.fromDying && choice.outcome == PoolOutcome::NeedsWait)
-    back = {block->chunk, block->offset, block->bytes,
-            operation.waits[operation.waits.size() - 1]};
   if (Status submitted = on.submit(operation); !submitted.ok()) {
-    if (back) {
-      pool.dying.push_back(*back);
-      pool.counts.dyingBytes += back->bytes;
-      pool.counts.liveBytes -= std::exchange(block->bytes, 0);
-    }
+    // The block goes back to where it was, with its death.
+    uint32_t chunkIndex = block->chunk;
+    buffer.reset();
+    block.reset();
+    if (choice.outcome == PoolOutcome::Fresh)
+      pool.trim(pool.chunks[chunkIndex]);
     return submitted.withContext("pool '" + pool.options.label + "'");
   }
+  block->counted = true;
+  pool.counts.liveBytes += size;
+  pool.counts.peakLiveBytes =
+      std::max(pool.counts.peakLiveBytes, pool.counts.liveBytes);
   (choice.outcome == PoolOutcome::Reused  ? pool.counts.reused
    : choice.outcome == PoolOutcome::Fresh ? pool.counts.fresh
                                           : pool.counts.neededWait)++;
@@ -418,6 +450,17 @@ Result<PoolAllocation> MemoryPool::allocate(const Queue &queue, uint64_t bytes,
   result.outcome = choice.outcome;
   result.buffer.state = std::move(buffer);
   return result;
+}
+
+Result<Point> QueueState::nextDeallocation() {
+  // A deallocation that failed ends its timeline, not the queue's use of pools.
+  if (!deallocations || !deallocations->failure.ok()) {
+    TESSERA_ASSIGN_OR_RETURN(deallocations,
+                             makeSemaphore(hardware, label + " deallocations"));
+    deallocations->isDeallocations = true;
+    deallocated = 0;
+  }
+  return Point{deallocations, deallocated + 1};
 }
 
 Status MemoryPool::deallocate(const Queue &queue, Buffer &buffer,
@@ -451,27 +494,35 @@ Status MemoryPool::deallocate(const Queue &queue, Buffer &buffer,
                   fmt::format("buffer '{}' is not of this pool", memory.label));
 
   Operation operation = Queue::start("deallocate", options);
-  if (!on.deallocations) {
-    TESSERA_ASSIGN_OR_RETURN(
-        on.deallocations,
-        makeSemaphore(pool.space->hardware, on.label + " deallocations"));
-    on.deallocations->isDeallocations = true;
-  }
-  // One after the other, so that the timeline grows.
-  Point death{on.deallocations, on.deallocated + 1};
-  if (on.deallocated)
-    operation.waits.push_back({on.deallocations, on.deallocated});
-  operation.signals.push_back(death);
-  operation.makeSignal();
+  // One after the other, so that the timeline grows; another one may come first
+  // while this one waits for room.
+  operation.refresh = [&, waits = operation.waits,
+                       signals = operation.signals](Operation &o) -> Status {
+    TESSERA_ASSIGN_OR_RETURN(Point next, on.nextDeallocation());
+    o.waits = waits;
+    o.signals = signals;
+    if (next.value > 1)
+      o.waits.push_back({next.semaphore, next.value - 1});
+    o.signals.push_back(next);
+    o.waitsInPacket = false;
+    o.makeSignal();
+    return Status::success();
+  };
+  operation.accepted = [&] {
+    ++pool.hardware().objectChanges;
+    PoolBlock &block = *memory.block;
+    pool.dying.push_back(
+        {block.chunk,
+         block.offset,
+         block.bytes,
+         {{on.deallocations, ++on.deallocated}, buffer.state}});
+    pool.counts.dyingBytes += block.bytes;
+    pool.counts.liveBytes -= std::exchange(block.bytes, 0);
+    memory.markGone("was deallocated");
+  };
+  // Whoever has not finished by then uses memory that is no longer his.
+  operation.uses.push_back({buffer.state, 0, memory.size, Use::Write});
   TESSERA_RETURN_IF_ERROR(on.submit(operation));
-  ++on.deallocated;
-  ++pool.hardware().objectChanges;
-
-  PoolBlock &block = *memory.block;
-  pool.dying.push_back({block.chunk, block.offset, block.bytes, death});
-  pool.counts.dyingBytes += block.bytes;
-  pool.counts.liveBytes -= std::exchange(block.bytes, 0);
-  memory.gone = "was deallocated";
   // Threads that wait for memory look again.
   pool.hardware().wakeHost();
   return Status::success();
@@ -482,14 +533,10 @@ Result<uint64_t> MemoryPool::trim() {
     return emptyHandle();
   Hardware::Lock lock = state->hardware().lock();
   TESSERA_RETURN_IF_ERROR(state->hardware().update());
-  TESSERA_RETURN_IF_ERROR(state->collect());
+  state->collect();
   uint64_t bytes = 0;
   for (PoolState::Chunk &chunk : state->chunks)
-    if (chunk.memory && chunk.ranges.used() == 0) {
-      bytes += chunk.memory->mappedBytes;
-      chunk.memory.reset();
-      chunk.ranges = RangeAllocator();
-    }
+    bytes += state->trim(chunk);
   return bytes;
 }
 

@@ -48,6 +48,8 @@ struct BufferState {
 
   /// Unmaps it and gives its memory back.
   Status takeAway();
+  /// From now on its handles can only be dropped; `how`: "was …".
+  void markGone(std::string how);
   /// FailedPrecondition once it was deallocated or unmapped.
   Status checkUsable() const;
   Status write(uint64_t offset, std::span<const std::byte> data);

@@ -36,7 +36,6 @@ PageTables::makeTable(unsigned level) {
   TESSERA_ASSIGN_OR_RETURN(
       uint64_t physical, hardware.allocatePhysical(PhysicalSpace::Dram, bytes,
                                                    256, label + " page table"));
-  tableBytesHeld += bytes;
   auto table = std::make_unique<Table>();
   table->physical = physical;
   table->level = level;
@@ -48,6 +47,7 @@ PageTables::makeTable(unsigned level) {
     hardware.releasePhysical(PhysicalSpace::Dram, physical, bytes);
     return written;
   }
+  tableBytesHeld += bytes;
   return table;
 }
 
@@ -95,8 +95,12 @@ Status PageTables::setLeaf(uint64_t address, unsigned level, uint64_t entry) {
       PageEntry pointer;
       pointer.valid = true;
       pointer.address = child->physical;
+      if (Status set = setEntry(*table, index, pointer.encode()); !set.ok()) {
+        tableBytesHeld -= tableBytes(child->level);
+        destroy(*child);
+        return set;
+      }
       table->children[index] = std::move(child);
-      TESSERA_RETURN_IF_ERROR(setEntry(*table, index, pointer.encode()));
     }
     table = table->children[index].get();
   }

@@ -21,6 +21,9 @@ Status QueueState::checkPoints(const Operation &operation) const {
                       fmt::format("semaphore '{}' is of another device, '{}'",
                                   point.semaphore->label,
                                   point.semaphore->hardware->label));
+  for (const auto *points : {&operation.waits, &operation.signals})
+    for (const Point &point : *points)
+      TESSERA_RETURN_IF_ERROR(point.semaphore->checkAlive());
   for (const Point &wait : operation.waits)
     if (!wait.semaphore->failure.ok()) {
       TESSERA_ASSIGN_OR_RETURN(bool met, wait.semaphore->reached(wait.value));
@@ -32,7 +35,8 @@ Status QueueState::checkPoints(const Operation &operation) const {
   for (const Point &signal : operation.signals) {
     // Beyond what earlier work promises it is beyond the value, too.
     const auto &producers = signal.semaphore->producers;
-    if (!producers.empty() && producers.back().value < signal.value)
+    if (!producers.empty() && producers.back().value < signal.value &&
+        signal.semaphore->hostSignalled < signal.value)
       continue;
     TESSERA_ASSIGN_OR_RETURN(bool reached,
                              signal.semaphore->reached(signal.value));

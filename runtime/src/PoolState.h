@@ -14,12 +14,23 @@
 
 namespace tessera::runtime {
 
+/// When the last owner of memory will have done with it.
+struct Death {
+  Point point; ///< Signalled by its deallocation.
+  /// What it was then: a deallocation that failed says nothing of those who
+  /// still use it.
+  std::weak_ptr<BufferState> memory;
+};
+
 /// A part of a chunk that is in use; gives itself back when it goes.
 struct PoolBlock {
   ~PoolBlock();
   std::shared_ptr<PoolState> pool;
   uint32_t chunk = 0;
   uint64_t offset = 0, bytes = 0;
+  bool counted = false; ///< As live: its allocation was accepted.
+  /// Of the owner before, unless that was over when the block was taken.
+  std::optional<Death> before;
 };
 
 struct PoolState : std::enable_shared_from_this<PoolState> {
@@ -34,7 +45,7 @@ struct PoolState : std::enable_shared_from_this<PoolState> {
   struct Dying {
     uint32_t chunk = 0;
     uint64_t offset = 0, bytes = 0;
-    Point death;
+    Death death;
   };
   std::vector<Dying> dying;
   PoolStatistics counts;
@@ -51,12 +62,17 @@ struct PoolState : std::enable_shared_from_this<PoolState> {
   };
   Choice choose(const QueueState &queue, uint64_t bytes,
                 const Operation &operation) const;
+  /// Whether nobody uses the memory any more.
+  bool isOver(const Death &death) const;
   /// Frees what has died.
-  Status collect();
+  void collect();
   Result<std::shared_ptr<PoolBlock>> take(const Choice &choice, uint64_t bytes,
                                           Operation &operation);
   Status refusal(const Choice &choice, uint64_t bytes) const;
-  void giveBack(uint32_t chunk, uint64_t offset, uint64_t bytes);
+  /// Nobody uses it any more.
+  void free(uint32_t chunk, uint64_t offset, uint64_t bytes);
+  /// The chunk goes back to the device, if all of it is free; the bytes.
+  uint64_t trim(Chunk &chunk);
   uint64_t heldBytes() const;
   uint64_t freeBytes() const;
 };

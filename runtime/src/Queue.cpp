@@ -44,6 +44,7 @@ Result<Queue> Queue::create(const AddressSpace &space, QueueOptions options) {
   auto state = std::make_shared<QueueState>();
   state->hardware = hardware;
   state->space = space.state;
+  state->generation = hardware->generation;
   state->label = options.label;
   state->priority = options.priority;
   state->inOrder = options.inOrder;
@@ -107,6 +108,8 @@ Status Queue::reset() {
     return Status(StatusCode::FailedPrecondition,
                   fmt::format("queue '{}': {}", queue.label,
                               queue.hardware->closed.message()));
+  if (queue.generation != queue.hardware->generation)
+    return queue.failure;
   if (queue.slot) {
     // Disabling lets what runs finish; enabling again stops it.
     for (uint64_t enable : {0, 1, 0})

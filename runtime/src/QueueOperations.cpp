@@ -38,7 +38,8 @@ Operation Queue::start(std::string_view name, const SubmitOptions &options) {
   return operation;
 }
 
-/// A buffer range of an operation, checked: its address and bytes.
+/// A buffer range of an operation, checked: its address and bytes. Whether the
+/// buffer can still be used submit() looks at.
 struct Span {
   uint64_t address = 0, bytes = 0;
 };
@@ -59,8 +60,6 @@ static Result<Span> resolve(const QueueState &queue, const std::string &label,
                     "of '{}'",
                     context(), buffer->label, buffer->space->label,
                     queue.space->label));
-  if (Status usable = buffer->checkUsable(); !usable.ok())
-    return usable.withContext(context());
   if (size == BufferRange::wholeSize)
     size = buffer->size - std::min(buffer->size, offset);
   if (Status checked = buffer->checkRange(offset, size); !checked.ok())
@@ -95,8 +94,8 @@ Status Queue::copy(const BufferRange &destination, const BufferRange &source,
                     destination.buffer.label()));
   operation.packet.body =
       CopyPacket{to.address, from.address, to.bytes, {}, {}};
-  operation.keepAlive.emplace_back(destination.buffer.state);
-  operation.keepAlive.emplace_back(source.buffer.state);
+  operation.operands.emplace_back(destination.buffer.state);
+  operation.operands.emplace_back(source.buffer.state);
   return queue.submit(operation);
 }
 
@@ -118,7 +117,7 @@ Status Queue::fill(const BufferRange &destination, uint32_t pattern,
                     queue.label, operation.label, to.bytes, destination.offset,
                     destination.buffer.label()));
   operation.packet.body = FillPacket{to.address, to.bytes, pattern, {}, {}};
-  operation.keepAlive.emplace_back(destination.buffer.state);
+  operation.operands.emplace_back(destination.buffer.state);
   return queue.submit(operation);
 }
 
@@ -156,7 +155,7 @@ Status Queue::update(const BufferRange &destination,
               data.data(), data.size());
   operation.packet.body =
       CopyPacket{to.address, staging->address, to.bytes, {}, {}};
-  operation.keepAlive.emplace_back(destination.buffer.state);
+  operation.operands.emplace_back(destination.buffer.state);
   operation.keepAlive.emplace_back(staging);
   return queue.submit(operation);
 }
@@ -189,7 +188,7 @@ Status Queue::readBack(const BufferRange &source, std::span<std::byte> data,
                            makeSemaphore(queue.hardware, operation.label));
   operation.packet.body =
       CopyPacket{staging->address, from.address, from.bytes, {}, {}};
-  operation.keepAlive.emplace_back(source.buffer.state);
+  operation.operands.emplace_back(source.buffer.state);
   operation.keepAlive.emplace_back(staging);
   operation.signals.push_back({arrived, 1});
   TESSERA_RETURN_IF_ERROR(queue.submit(operation));
@@ -221,8 +220,12 @@ Status Queue::barrierAny(const SubmitOptions &options) {
                   fmt::format("queue '{}': '{}': {}", queue.label,
                               operation.label, what));
   };
-  if (operation.waits.size() != options.wait.size())
-    return queue.submit(operation); // An empty semaphore is satisfied.
+  if (operation.waits.size() != options.wait.size()) {
+    // An empty semaphore is satisfied, and so are they all.
+    operation.waits.clear();
+    operation.makeSignal();
+    return queue.submit(operation);
+  }
   if (operation.waits.empty() || operation.waits.size() > 4)
     return refuse(fmt::format("{} waits; 1 to 4 can be alternatives",
                               operation.waits.size()));
@@ -278,6 +281,9 @@ Status Queue::dispatch(const Kernel &kernel, const BufferRange &arguments,
     return Status(StatusCode::FailedPrecondition,
                   fmt::format("queue '{}': '{}': empty kernel handle",
                               queue.label, operation.label));
+  if (Status can = checkDispatch(kernel, cores, *queue.space); !can.ok())
+    return can.withContext(
+        fmt::format("queue '{}': '{}'", queue.label, operation.label));
   DispatchPacket body;
   if (kernel.numArguments) {
     TESSERA_ASSIGN_OR_RETURN(
@@ -292,7 +298,7 @@ Status Queue::dispatch(const Kernel &kernel, const BufferRange &arguments,
                       arguments.buffer.label(), kernel.name,
                       kernel.numArguments));
     body.arguments = block.address;
-    operation.keepAlive.emplace_back(arguments.buffer.state);
+    operation.operands.emplace_back(arguments.buffer.state);
   }
   body.kernel = kernel.record;
   body.numArguments = kernel.numArguments;
@@ -325,24 +331,17 @@ Status Queue::execute(const CommandBuffer &commands,
                           "command buffer '" + state.label +
                               "' is of another address space, '" +
                               state.space->label + "'"));
-  std::vector<std::shared_ptr<BufferState>> buffers;
   for (const Buffer &binding : bindings)
-    buffers.push_back(binding.state);
-  bool bindLate = TESSERA_MUTANT("bindings-after-publication");
-  if (!bindLate)
-    if (Status bound = state.bind(buffers); !bound.ok())
-      return context(bound);
+    operation.bindings.push_back(binding.state);
   IndirectPacket body;
   body.address = state.memory->address;
   body.count = state.numCommands();
   operation.packet.body = body;
   operation.commands = commands.state;
-  for (const auto &buffer : buffers)
-    operation.keepAlive.emplace_back(buffer);
   Status submitted = queue.submit(operation);
-  if (bindLate && submitted.ok()) {
+  if (TESSERA_MUTANT("bindings-after-publication") && submitted.ok()) {
     --state.executionsInFlight; // Else it would refuse.
-    (void)state.bind(buffers);
+    (void)state.bind(operation.bindings);
     ++state.executionsInFlight;
   }
   return submitted;
@@ -367,7 +366,7 @@ Status Queue::timestamp(const BufferRange &destination,
                     queue.label, operation.label, to.bytes, destination.offset,
                     destination.buffer.label()));
   operation.packet.body = TimestampPacket{to.address, {}};
-  operation.keepAlive.emplace_back(destination.buffer.state);
+  operation.operands.emplace_back(destination.buffer.state);
   return queue.submit(operation);
 }
 

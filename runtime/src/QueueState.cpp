@@ -102,12 +102,33 @@ Status QueueState::makeRoom(uint64_t packets, const Operation &operation) {
   return hardware->waitForHost(Deadline::infinite());
 }
 
+/// Several waits for one semaphore are one for the highest value.
+static Points mergeWaits(const Points &waits) {
+  Points merged;
+  for (const Point &wait : waits) {
+    auto same = std::find_if(merged.begin(), merged.end(), [&](const Point &p) {
+      return p.semaphore == wait.semaphore;
+    });
+    if (same == merged.end())
+      merged.push_back(wait);
+    else
+      same->value = std::max(same->value, wait.value);
+  }
+  return merged;
+}
+
 Status QueueState::prepare(Operation &operation, Prepared &prepared) {
   if (!hardware->closed.ok())
     return Status(StatusCode::FailedPrecondition, hardware->closed.message());
   if (!failure.ok() && !TESSERA_MUTANT("stopped-queue-takes-work"))
     return Status(StatusCode::FailedPrecondition,
                   "the queue has stopped: " + failure.message());
+  if (operation.refresh)
+    TESSERA_RETURN_IF_ERROR(operation.refresh(operation));
+  if (operation.waits.size() > 1 && !operation.anyWait)
+    operation.waits = mergeWaits(operation.waits);
+  for (const std::shared_ptr<BufferState> &operand : operation.operands)
+    TESSERA_RETURN_IF_ERROR(operand->checkUsable());
   TESSERA_RETURN_IF_ERROR(checkPoints(operation));
   if (!operation.uses.empty())
     TESSERA_RETURN_IF_ERROR(checkUses(operation));
@@ -118,6 +139,8 @@ Status QueueState::prepare(Operation &operation, Prepared &prepared) {
   if (prepared.barrier && !lost.ok())
     return Status(StatusCode::Aborted,
                   "earlier work of the queue failed: " + lost.message());
+  if (operation.commands && !TESSERA_MUTANT("bindings-after-publication"))
+    TESSERA_RETURN_IF_ERROR(operation.commands->bind(operation.bindings));
   if (operation.hostCall)
     return Status::success();
   if (operation.reserved) {
@@ -175,28 +198,11 @@ Status QueueState::prepare(Operation &operation, Prepared &prepared) {
   return Status::success();
 }
 
-/// Several waits for one semaphore are one for the highest value.
-static Points mergeWaits(const Points &waits) {
-  Points merged;
-  for (const Point &wait : waits) {
-    auto same = std::find_if(merged.begin(), merged.end(), [&](const Point &p) {
-      return p.semaphore == wait.semaphore;
-    });
-    if (same == merged.end())
-      merged.push_back(wait);
-    else
-      same->value = std::max(same->value, wait.value);
-  }
-  return merged;
-}
-
 Status QueueState::submit(Operation &operation) {
   auto failed = [&](const Status &status) {
     return status.withContext(
         fmt::format("queue '{}': '{}'", label, operation.label));
   };
-  if (operation.waits.size() > 1 && !operation.anyWait)
-    operation.waits = mergeWaits(operation.waits);
   bool paid = false;
   while (true) {
     // While we wait for room, others may submit: prepare afresh each time.
@@ -236,9 +242,14 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   work.barrier = prepared.barrier;
   work.commands = operation.commands;
   work.keepAlive = std::move(operation.keepAlive);
+  for (const std::shared_ptr<BufferState> &buffer : operation.operands)
+    work.keepAlive.push_back(buffer);
+  for (const std::shared_ptr<BufferState> &buffer : operation.bindings)
+    work.keepAlive.push_back(buffer);
   for (const KernelUse &use : operation.uses)
     work.keepAlive.push_back(use.buffer);
   work.gates = std::move(prepared.gates);
+  work.isHostCall = bool(operation.hostCall);
   work.hostCall = std::move(operation.hostCall);
   if (hardware->tracksOrder) {
     work.before = std::make_unique<Frontier>(
@@ -254,6 +265,8 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
   nextId += uint32_t(packets);
   barrierPending = operation.isBarrierOperation;
   ++hardware->operationsAccepted;
+  if (operation.accepted)
+    operation.accepted();
   work.work = workOf(operation);
   noteSubmission(work, operation);
 
@@ -268,7 +281,7 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
     work.stage = Stage::Armed;
     published.push_back(&work);
     ++openReservations;
-  } else if (!pending && slot && !draining && !stopping && !work.hostCall &&
+  } else if (!pending && slot && !draining && !stopping && !work.isHostCall &&
              waitsCovered(work)) {
     enter(work, images);
     TESSERA_RETURN_IF_ERROR(ringDoorbell());
@@ -328,7 +341,7 @@ static bool covered(const Point &wait) {
     return true;
   for (const SemaphoreState::Producer &producer : wait.semaphore->producers)
     if (producer.value >= wait.value && producer.work->stage == Stage::Armed &&
-        !producer.work->hostCall)
+        !producer.work->isHostCall)
       return true;
   return false;
 }
@@ -388,7 +401,7 @@ Result<bool> QueueState::publishPending() {
   bool any = false;
   bool held = false; // Something earlier has not been published.
   for (Submission &work : inFlight) {
-    if (work.hostCall) {
+    if (work.isHostCall) {
       held |= work.inFlight();
       if (work.stage == Stage::Pending && work.barrier)
         break;
@@ -438,12 +451,27 @@ bool QueueState::earlierDone(const Submission &work) const {
   return true;
 }
 
+Status QueueState::signalOfHostCall(const Point &signal) {
+  SemaphoreState &semaphore = *signal.semaphore;
+  TESSERA_ASSIGN_OR_RETURN(bool reached, semaphore.reached(signal.value));
+  if (reached)
+    return Status(StatusCode::InvalidArgument,
+                  fmt::format("signal {} does not raise semaphore '{}'",
+                              signal.value, semaphore.label));
+  TESSERA_RETURN_IF_ERROR(hardware->driver->mmioWrite(
+      mmio::semaphoreBase + 8 * uint64_t(semaphore.index), signal.value));
+  semaphore.hostSignalled = std::max(semaphore.hostSignalled, signal.value);
+  if (hardware->races)
+    hardware->races->hostSignals(racePoint(semaphore, signal.value));
+  return Status::success();
+}
+
 Result<bool> QueueState::runHostCalls() {
   bool heldByBarrier = false;
   for (Submission &work : inFlight) {
     if (!work.inFlight())
       continue;
-    if (work.hostCall && work.stage == Stage::Pending && !heldByBarrier &&
+    if (work.isHostCall && work.stage == Stage::Pending && !heldByBarrier &&
         waitsMet(work) && (!work.barrier || earlierDone(work))) {
       auto keep = shared_from_this();
       --pending;
@@ -453,14 +481,16 @@ Result<bool> QueueState::runHostCalls() {
       hardware->hostCalls.push_back({std::this_thread::get_id(), work.label});
       if (work.raceNode)
         hardware->races->hostRuns(work.raceNode);
+      std::function<Status()> function = std::move(work.hostCall);
       unsigned depth = hardware->mutex.releaseAll();
       Status called;
       try {
-        called = work.hostCall();
+        called = function();
       } catch (...) { // None crosses the interface.
         called = Status(StatusCode::Internal, "it threw an exception");
       }
       hardware->mutex.acquire(depth);
+      hardware->mutex.discard(std::move(function));
       driver::Time owed = 0;
       std::erase_if(hardware->hostCalls, [&](const Hardware::HostCall &call) {
         if (call.thread != std::this_thread::get_id())
@@ -474,29 +504,9 @@ Result<bool> QueueState::runHostCalls() {
         popDone();
         return true;
       }
-      for (const Point &signal : work.signals) {
-        if (!called.ok())
-          break;
-        TESSERA_ASSIGN_OR_RETURN(bool reached,
-                                 signal.semaphore->reached(signal.value));
-        if (reached) {
-          called =
-              Status(StatusCode::InvalidArgument,
-                     fmt::format("queue '{}': '{}': signal {} does not raise "
-                                 "semaphore '{}'",
-                                 label, work.label, signal.value,
-                                 signal.semaphore->label));
-          break;
-        }
-        TESSERA_RETURN_IF_ERROR(hardware->driver->mmioWrite(
-            mmio::semaphoreBase + 8 * uint64_t(signal.semaphore->index),
-            signal.value));
-        signal.semaphore->hostSignalled =
-            std::max(signal.semaphore->hostSignalled, signal.value);
-        if (hardware->races)
-          hardware->races->hostSignals(
-              racePoint(*signal.semaphore, signal.value));
-      }
+      for (const Point &signal : work.signals)
+        if (called.ok())
+          called = signalOfHostCall(signal);
       if (called.ok())
         complete(work);
       else
@@ -514,7 +524,7 @@ Result<bool> QueueState::runHostCalls() {
 
 Status QueueState::armHostCalls() {
   for (const Submission &work : inFlight) {
-    if ((!work.hostCall && !work.anyWait) || work.stage != Stage::Pending)
+    if ((!work.isHostCall && !work.anyWait) || work.stage != Stage::Pending)
       continue;
     for (const Point &wait : work.waits) {
       TESSERA_ASSIGN_OR_RETURN(bool reached,
@@ -523,7 +533,7 @@ Status QueueState::armHostCalls() {
         TESSERA_RETURN_IF_ERROR(
             hardware->driver->armSemaphore(wait.semaphore->index, wait.value));
     }
-    if (work.hostCall && work.barrier && !earlierDone(work))
+    if (work.isHostCall && work.barrier && !earlierDone(work))
       TESSERA_RETURN_IF_ERROR(askForCompletion());
   }
   return Status::success();

@@ -40,6 +40,7 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   uint8_t priority = 0;
   bool inOrder = false;
   uint64_t firstIndex = 0; ///< Of the first packet.
+  uint64_t generation = 0; ///< Of the hardware, when it was made.
   std::unique_ptr<Ring> ring;
   uint32_t nextId = 0;
   bool barrierPending = false; ///< The next packet carries the barrier flag.
@@ -54,6 +55,8 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   /// Deallocations of the queue, in order (MemoryPool).
   std::shared_ptr<SemaphoreState> deallocations;
   uint64_t deallocated = 0;
+  /// What the next one is to signal.
+  Result<Point> nextDeallocation();
   Status failure; ///< Why the queue stopped.
   /// The first operation that failed since waitIdle() last told of one, while
   /// the queue goes on.
@@ -177,6 +180,8 @@ private:
   Result<std::vector<isa::Packet>> planBarrier(Operation &operation) const;
   Result<Point> takeGate(std::vector<uint32_t> &usedGates);
   void releaseGates(const std::vector<uint32_t> &usedGates);
+  /// The value is raised from the host; InvalidArgument unless it grows.
+  Status signalOfHostCall(const Point &signal);
   Status checkPoints(const Operation &operation) const;
   /// The buffers and ranges of the uses declared; whole sizes become numbers.
   Status checkUses(Operation &operation) const;

@@ -7,7 +7,7 @@
 
 #include "tessera/runtime/Semaphore.h"
 #include "DeadlockProof.h"
-#include "SemaphoreState.h"
+#include "Submission.h"
 #include "tessera/ISA/Mmio.h"
 #include "tessera/Support/Mutant.h"
 #include <algorithm>
@@ -26,16 +26,21 @@ SemaphoreState::~SemaphoreState() {
   ++hardware->objectChanges;
 }
 
+Status SemaphoreState::checkAlive() const {
+  if (generation == hardware->generation)
+    return Status::success();
+  return Status(
+      StatusCode::DeviceLost,
+      fmt::format("semaphore '{}' was made before the device's reset", label));
+}
+
 Result<uint64_t> SemaphoreState::value() const {
-  if (generation != hardware->generation)
-    return Status(StatusCode::DeviceLost,
-                  fmt::format("semaphore '{}' was made before the device's "
-                              "reset",
-                              label));
+  TESSERA_RETURN_IF_ERROR(checkAlive());
   return hardware->driver->mmioRead(registerOf(index));
 }
 
 Result<bool> SemaphoreState::reached(uint64_t target) const {
+  TESSERA_RETURN_IF_ERROR(checkAlive());
   if (seen < target) {
     TESSERA_ASSIGN_OR_RETURN(seen, value());
   }
@@ -179,6 +184,16 @@ Status signalFromHost(SemaphoreState &semaphore, uint64_t value) {
         fmt::format("semaphore '{}': signal {} does not raise its value {}",
                     semaphore.label, value, current));
   Hardware &hardware = *semaphore.hardware;
+  // Work that promises a smaller value could not raise the semaphore any more.
+  auto overtaken = std::ranges::upper_bound(semaphore.producers, current, {},
+                                            &SemaphoreState::Producer::value);
+  if (overtaken != semaphore.producers.end() && overtaken->value <= value)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("semaphore '{}': signal {} would overtake {}, which '{}' "
+                    "signals",
+                    semaphore.label, value, overtaken->value,
+                    overtaken->work->label));
   TESSERA_RETURN_IF_ERROR(
       hardware.driver->mmioWrite(registerOf(semaphore.index), value));
   semaphore.hostSignalled = value;

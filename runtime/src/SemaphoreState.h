@@ -35,6 +35,8 @@ struct SemaphoreState {
   };
   std::deque<Producer> producers;
 
+  /// DeviceLost once the device has been reset.
+  Status checkAlive() const;
   Result<uint64_t> value() const;
   /// Whether the value is known to be ≥ `target`. Asks the device only if it
   /// was not at the last look.

@@ -26,6 +26,7 @@ struct Point {
 };
 using Points = InlineVector<Point, 2>;
 using KeepAlive = InlineVector<std::shared_ptr<const void>, 3>;
+using Buffers = InlineVector<std::shared_ptr<BufferState>, 2>;
 
 /// The life of an operation:
 ///
@@ -51,11 +52,18 @@ struct Operation {
   bool isBarrierOperation = false;
   bool waitsInPacket = false; ///< `packet` names the waits already.
   WhenFull whenFull = WhenFull::Wait;
-  std::shared_ptr<CommandBufferState> commands; ///< Of an execute.
-  KeepAlive keepAlive;
+  std::shared_ptr<CommandBufferState> commands;       ///< Of an execute.
+  std::vector<std::shared_ptr<BufferState>> bindings; ///< Likewise.
+  Buffers operands;    ///< Must be usable; kept alive.
+  KeepAlive keepAlive; ///< Anything else.
   /// Instead of `packet`, as it is.
   std::vector<uint8_t> raw;
   std::function<Status()> hostCall; ///< Instead of a packet.
+  /// Looked at again whenever the operation is prepared: a submission that
+  /// waits for room lets others go first.
+  std::function<Status(Operation &)> refresh;
+  /// Called once it is accepted, before anybody else can do anything.
+  std::function<void()> accepted;
   /// Slots that are reserved and written later; instead of `packet`.
   uint32_t reserved = 0;
   Scope release = Scope::System;
@@ -80,7 +88,8 @@ struct Submission {
   KeepAlive keepAlive;
   std::vector<uint32_t> gates;     ///< Indices in QueueState::gates.
   std::vector<PacketImage> images; ///< Until they are published.
-  std::function<Status()> hostCall;
+  bool isHostCall = false;
+  std::function<Status()> hostCall; ///< Until it is called.
   /// What has been reached before it starts; kept while pools are in use.
   std::unique_ptr<Frontier> before;
   EngineWork work;

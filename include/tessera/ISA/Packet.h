@@ -30,6 +30,8 @@ namespace tessera::isa {
 
 inline constexpr unsigned packetBytes = 64;
 inline constexpr unsigned kernelRecordBytes = 64;
+/// That a dispatch may pass.
+inline constexpr uint32_t maxDispatchArguments = 4096;
 
 /// 0 is no type: a zeroed ring holds no valid packet.
 enum class PacketType : uint8_t {

@@ -62,7 +62,7 @@ private:
   /// Packets of a queue under way or parked; packets read at once.
   static constexpr size_t windowSize = 64;
   static constexpr uint32_t fetchBatch = 8;
-  static constexpr uint32_t maxArguments = 4096;
+  static constexpr uint32_t maxArguments = isa::maxDispatchArguments;
   /// Packets of a command buffer decoded behind one that holds them back, and
   /// dispatches of a queue prepared.
   static constexpr size_t decodedAhead = 3, preparedAhead = 4;

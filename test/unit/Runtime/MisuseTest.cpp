@@ -10,6 +10,7 @@
 #include "tessera/runtime/MemoryPool.h"
 #include "tessera/runtime/Stream.h"
 #include "tessera/runtime/VirtualThreads.h"
+#include <fmt/format.h>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -245,6 +246,150 @@ TEST_P(MisuseTest, DeclaredUses) {
   EXPECT_EQ(q.submitted(), 0u);
 }
 
+// A null handle is a wait that is met already, whatever the others say.
+TEST_P(MisuseTest, AlternativesWithAnEmptySemaphore) {
+  Queue q = queue("Q");
+  Semaphore s = semaphore("S", true), t = semaphore("T");
+  ASSERT_OK(
+      q.barrierAny({.wait = {{s, 1}, {Semaphore(), 3}}, .signal = {{t, 1}}}));
+  ASSERT_OK(t.wait(1, device.afterCycles(100'000)));
+  ASSERT_OK(q.waitIdle());
+}
+
+TEST_P(MisuseTest, DispatchesThatCannotBe) {
+  Queue q = queue("Q");
+  const Architecture &arch = device.architecture();
+  auto columns = uint8_t(arch.cores.meshX), rows = uint8_t(arch.cores.meshY);
+  Buffer code = buffer(64);
+  Kernel kernel{"k", code.address(), 0, {}};
+  Result<CommandBuffer> commands = CommandBuffer::create(space, "C");
+  ASSERT_OK(commands.status());
+  for (CoreRectangle cores :
+       {CoreRectangle{0, 0, 0, 1}, CoreRectangle{0, 0, 1, 0},
+        CoreRectangle{columns, 0, 1, 1}, CoreRectangle{0, rows, 1, 1},
+        CoreRectangle{0, 0, uint8_t(columns + 1), 1},
+        CoreRectangle{255, 0, 255, 1}}) {
+    std::string text = fmt::format("{} x {} cores at ({}, {})", cores.width,
+                                   cores.height, cores.x, cores.y);
+    EXPECT_ERROR(q.dispatch(kernel, {}, cores), InvalidArgument, text);
+    EXPECT_ERROR(commands->dispatch(kernel, BufferRange(), cores),
+                 InvalidArgument, text);
+  }
+  kernel.numArguments = 1 << 20;
+  Buffer arguments = buffer(8 << 20);
+  EXPECT_ERROR(q.dispatch(kernel, arguments, {}), InvalidArgument,
+               "1048576 arguments; at most 4096");
+  EXPECT_ERROR(commands->dispatch(kernel, BufferRange(arguments), {}),
+               InvalidArgument, "1048576 arguments; at most 4096");
+  EXPECT_EQ(commands->numCommands(), 0u);
+  EXPECT_EQ(q.submitted(), 0u);
+  EXPECT_OK(q.status());
+}
+
+// A deadline further away than the clock reaches is none at all.
+TEST_P(MisuseTest, DeadlinesBeyondTheClocks) {
+  EXPECT_TRUE(device.afterCycles(~uint64_t(0)).isInfinite());
+  EXPECT_TRUE(
+      device.afterCycles(~uint64_t(0) / device.cycleTime() + 1).isInfinite());
+  Queue q = queue("Q");
+  Buffer a = buffer(64);
+  Semaphore s = semaphore("S");
+  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 1}}}));
+  ASSERT_OK(
+      s.wait(1, Deadline::afterHost(Deadline::HostClock::duration::max())));
+  EXPECT_EQ(Deadline::afterHost(-std::chrono::seconds(1)).isHost(), true);
+}
+
+// Signals from the host and from work grow together.
+TEST_P(MisuseTest, SignalsThatWouldNotGrow) {
+  Queue q = queue("Q");
+  Buffer a = buffer(64);
+  Semaphore s = semaphore("S", true), go = semaphore("go", true);
+  ASSERT_OK(
+      q.fill(a, 1, {.wait = {{go, 1}}, .signal = {{s, 5}}, .label = "five"}));
+  EXPECT_ERROR(s.signal(10), InvalidArgument,
+               "'S': signal 10 would overtake 5, which 'five' signals");
+  EXPECT_ERROR(s.signal(5), InvalidArgument, "'S'");
+  ASSERT_OK(s.signal(3));
+  EXPECT_ERROR(q.fill(a, 1, {.signal = {{s, 3}}}), InvalidArgument, "'S'");
+  ASSERT_OK(go.signal(1));
+  ASSERT_OK(s.wait(5));
+  ASSERT_OK(s.signal(10));
+  EXPECT_ERROR(q.fill(a, 1, {.signal = {{s, 7}}}), InvalidArgument,
+               "signal 7 does not raise semaphore 'S', which is 10");
+  ASSERT_OK(q.waitIdle());
+}
+
+// What was made before a reset says so at every use.
+TEST_P(MisuseTest, ObjectsOfBeforeAReset) {
+  Queue old = queue("old");
+  Semaphore s = semaphore("S", true), reached = semaphore("R", true);
+  Buffer a = buffer(64);
+  ASSERT_OK(reached.signal(2));
+  ASSERT_OK(reached.wait(2));
+  ASSERT_OK(device.reset());
+  EXPECT_ERROR(old.fill(a, 1), FailedPrecondition, "'old'");
+  EXPECT_ERROR(old.reset(), DeviceLost, "'old' was made before");
+  EXPECT_ERROR(old.fill(a, 1), FailedPrecondition, "'old'");
+  EXPECT_ERROR(s.signal(1), DeviceLost, "'S' was made before");
+  EXPECT_ERROR(s.wait(1), DeviceLost, "'S' was made before");
+  EXPECT_ERROR(s.value().status(), DeviceLost, "'S' was made before");
+  Queue q = queue("Q");
+  EXPECT_ERROR(q.fill(a, 1, {.wait = {{s, 1}}}), DeviceLost, "'S'");
+  EXPECT_ERROR(q.fill(a, 1, {.wait = {{reached, 2}}}), DeviceLost, "'R'");
+  EXPECT_ERROR(q.fill(a, 1, {.signal = {{s, 1}}}), DeviceLost, "'S'");
+  EXPECT_EQ(q.submitted(), 0u);
+  ASSERT_OK(q.fill(a, 1));
+  ASSERT_OK(q.waitIdle());
+}
+
+// Slots that are held by reservations can still be given up by the host.
+TEST_P(MisuseTest, ReservationsHoldAllSlots) {
+  std::vector<Queue> holders;
+  std::vector<Reservation> held;
+  for (uint32_t i = 0; i < device.architecture().cp.queues; ++i) {
+    holders.push_back(queue("holder"));
+    Result<Reservation> slots = holders.back().reserve(1);
+    ASSERT_OK(slots.status());
+    held.push_back(std::move(*slots));
+  }
+  Queue q = queue("Q");
+  Buffer a = buffer(64);
+  Semaphore s = semaphore("S");
+  ASSERT_OK(q.fill(a, 6, {.signal = {{s, 1}}}));
+  EXPECT_ERROR(s.wait(1, device.afterCycles(1000)), DeadlineExceeded, "'S'");
+  EXPECT_ERROR(q.waitIdle(device.afterCycles(1000)), DeadlineExceeded, "'Q'");
+  held.pop_back(); // Its slot becomes a packet that does nothing.
+  ASSERT_OK(s.wait(1));
+  EXPECT_THAT(contents(a), Each(6u));
+}
+
+// A kernel that an executable has says which address space it is of.
+TEST_P(MisuseTest, KernelsOfAnotherSpace) {
+  Object object;
+  object.architectureName = "tiny";
+  object.isaHash = device.architecture().isaHash();
+  object.timingHash = device.architecture().timingHash();
+  KernelCode code;
+  code.name = "k";
+  code.text.resize(16);
+  object.kernels.push_back(code);
+  auto nothing = isa::encode(isa::Packet{0, 0, isa::NopPacket{}});
+  object.commands.assign(nothing.begin(), nothing.end());
+  Result<Executable> loaded = Executable::load(otherSpace, object, "E");
+  ASSERT_OK(loaded.status());
+  Result<Kernel> kernel = loaded->kernel("k");
+  ASSERT_OK(kernel.status());
+  Queue q = queue("Q");
+  EXPECT_ERROR(q.dispatch(*kernel, {}, {}), InvalidArgument,
+               "kernel 'k' is of another address space, 'other context'");
+  Result<CommandBuffer> commands = CommandBuffer::create(space, "C");
+  ASSERT_OK(commands.status());
+  EXPECT_ERROR(commands->dispatch(*kernel, BufferRange(), {}), InvalidArgument,
+               "'C': kernel 'k' is of another address space");
+  EXPECT_EQ(q.submitted(), 0u);
+}
+
 TEST_P(MisuseTest, Snapshots) {
   EXPECT_ERROR(Device().snapshot().status(), FailedPrecondition,
                "empty handle");
@@ -287,6 +432,14 @@ TEST_P(MisuseTest, Snapshots) {
   // Injected faults have a history of their own.
   if (GetParam() != "unreliable")
     EXPECT_EQ(ends[0], ends[1]);
+  // A failure that came since is undone, too.
+  ASSERT_OK(q.hostCall([] { return Status(StatusCode::Aborted, "no"); },
+                       {.signal = {{s, 3}}}));
+  EXPECT_ERROR(s.wait(3), Aborted, "no");
+  EXPECT_ERROR(q.waitIdle(), Aborted, "no");
+  ASSERT_OK(device.restore(*snapshot));
+  ASSERT_OK(q.signal({.signal = {{s, 3}}}));
+  ASSERT_OK(s.wait(3));
   ASSERT_OK(q.waitIdle());
   Buffer more = buffer(64);
   EXPECT_ERROR(device.restore(*snapshot), FailedPrecondition, "came or went");

@@ -75,6 +75,7 @@ private:
   friend class Queue;
   friend class CommandBuffer;
   friend class MemoryPool;
+  friend class Executable;
   std::shared_ptr<AddressSpaceState> state;
   std::shared_ptr<DeviceState> device;
 };

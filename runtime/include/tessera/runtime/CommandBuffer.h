@@ -26,6 +26,7 @@
 
 namespace tessera::runtime {
 
+struct AddressSpaceState;
 struct CommandBufferState;
 
 /// Bindings of one command buffer.
@@ -54,7 +55,9 @@ struct Kernel {
   std::string name;
   uint64_t record = 0; ///< Address of the isa::KernelRecord.
   uint32_t numArguments = 0;
-  std::shared_ptr<const void> owner; ///< Keeps the code mapped.
+  std::shared_ptr<const void> owner{}; ///< Keeps the code mapped.
+  /// Of its code; empty: the caller knows.
+  std::shared_ptr<const AddressSpaceState> space{};
 };
 
 struct CoreRectangle {
@@ -74,6 +77,8 @@ public:
   Status fill(const Operand &destination, uint64_t bytes, uint32_t pattern,
               bool barrier = false);
   /// `arguments` may be an empty range if the kernel takes none.
+  /// InvalidArgument for a kernel of another address space and for cores
+  /// outside the mesh.
   Status dispatch(const Kernel &kernel, const Operand &arguments,
                   CoreRectangle cores, bool barrier = false);
   /// Packets that exist already, as in an object, with 8-byte slots that take

@@ -41,7 +41,10 @@ public:
     return deadline;
   }
   static Deadline afterHost(HostClock::duration duration) {
-    return atHost(HostClock::now() + duration);
+    HostClock::time_point now = HostClock::now();
+    return atHost(duration < HostClock::time_point::max() - now
+                      ? now + duration
+                      : HostClock::time_point::max());
   }
 
   /// Device time; infinite where the bound is in host time.

@@ -69,7 +69,7 @@ public:
   driver::Time now() const;
   /// Femtoseconds of one core cycle.
   driver::Time cycleTime() const;
-  /// `cycles` core cycles from now.
+  /// `cycles` core cycles from now; infinite beyond the clock's 2^64 fs.
   Deadline afterCycles(uint64_t cycles) const;
 
   /// Bytes of a physical space that are in use by buffers, rings and tables.

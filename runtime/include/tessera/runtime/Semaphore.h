@@ -36,7 +36,8 @@ public:
 
   Result<uint64_t> value() const;
   /// Raises the value from the host. FailedPrecondition unless hostMaySignal;
-  /// InvalidArgument unless it grows.
+  /// InvalidArgument unless it grows, and where it would overtake a value that
+  /// work in flight is to signal.
   Status signal(uint64_t value);
 
   /// Until the value is ≥ `value`. DeadlineExceeded exactly at the deadline;

@@ -14,6 +14,7 @@
 #ifndef TESSERA_RUNTIME_SNAPSHOT_H
 #define TESSERA_RUNTIME_SNAPSHOT_H
 
+#include "tessera/Support/Status.h"
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,8 +37,9 @@ public:
 private:
   friend class Device;
   std::shared_ptr<const std::vector<std::byte>> image;
-  const void *device = nullptr; ///< That it is of.
-  uint64_t objects = 0;         ///< Hardware::objectChanges then.
+  std::weak_ptr<const void> device; ///< That it is of.
+  uint64_t objects = 0;             ///< Hardware::objectChanges then.
+  std::vector<Status> failures;     ///< Of the device's semaphores.
 };
 
 } // namespace tessera::runtime
