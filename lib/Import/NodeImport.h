@@ -271,6 +271,8 @@ Status importEmbedNormalization(NodeImport &node);
 Status importPackedAttention(NodeImport &node);
 Status importMultiHeadAttention(NodeImport &node);
 Status importFusedRotaryEmbedding(NodeImport &node);
+// ImportGroupQuery.cpp
+Status importGroupQueryAttention(NodeImport &node);
 // ImportFusedQuantized.cpp
 Status importQLinearBinary(NodeImport &node);
 Status importQLinearUnary(NodeImport &node);

@@ -276,6 +276,11 @@ static constexpr Operator fusedOperators[] = {
     {"FusedMatMul", 2, 2, 1, "alpha transA transB transBatchA transBatchB",
      importFusedMatMul},
     {"Gelu", 1, 1, 1, "", importBiasedGelu},
+    {"GroupQueryAttention", 7, 14, 3,
+     "do_rotary k_quant_type kv_cache_bit_width kv_num_heads local_window_size "
+     "num_heads qk_output rotary_interleaved scale smooth_softmax softcap "
+     "v_quant_type",
+     importGroupQueryAttention},
     {"MatMulIntegerToFloat", 4, 7, 1, "", importMatMulIntegerToFloat},
     {"MatMulNBits", 3, 6, 1, "K N accuracy_level bits block_size",
      importMatMulNBits},

@@ -12,8 +12,7 @@
 using namespace tessera;
 using namespace tessera::onnx;
 
-/// The operands of a node that must be known while importing, as a bit mask.
-static uint32_t decidingOperands(llvm::StringRef op) {
+uint32_t tessera::onnx::decidingOperands(llvm::StringRef op) {
   return llvm::StringSwitch<uint32_t>(op)
       .Cases({"BlackmanWindow", "ConstantOfShape", "HammingWindow",
               "HannWindow", "If", "NonZero"},
@@ -31,6 +30,7 @@ static uint32_t decidingOperands(llvm::StringRef op) {
       .Case("Range", 7)
       .Case("Pad", 14)
       .Case("Resize", 14)
+      .Case("GroupQueryAttention", 64)
       .Case("STFT", 10)
       .Case("Slice", 30)
       .StartsWith("Reduce", 2)

@@ -16,9 +16,13 @@
 
 #include "tessera/Import/Import.h"
 #include "tessera/Import/OnnxModel.h"
+#include "llvm/ADT/StringRef.h"
 #include <set>
 
 namespace tessera::onnx {
+
+/// The operands of a node that must be known while importing, as a bit mask.
+uint32_t decidingOperands(llvm::StringRef op);
 
 /// The names of inputs whose elements decide a shape or a position.
 std::set<std::string> inputsThatDecideShapes(const Model &model);
