@@ -396,6 +396,20 @@ tessera::Result<const Graph *> NodeImport::graphAttribute(StringRef name) {
 /// Of graphs and calls inside of each other; a function may call itself.
 static constexpr unsigned maxDepth = 32;
 
+/// Adds a problem of a node of an inner graph, a line for each.
+static void addProblem(Status &problems, const Node &at, const Status &status) {
+  std::string text = problems.message();
+  SmallVector<StringRef> lines;
+  StringRef(status.message()).split(lines, '\n');
+  for (StringRef line : lines)
+    text += fmt::format("{}node '{}' ({}): {}", text.empty() ? "" : "\n",
+                        at.displayName(), at.opType, line.str());
+  bool isUnsupported = status.code() == StatusCode::Unsupported ||
+                       problems.code() == StatusCode::Unsupported;
+  problems = {isUnsupported ? StatusCode::Unsupported : status.code(),
+              std::move(text)};
+}
+
 Status NodeImport::importBody(const Function &function,
                               llvm::function_ref<Node(const Node &)> resolve) {
   if (scope.depth >= maxDepth)
@@ -419,16 +433,13 @@ Status NodeImport::importBody(const Function &function,
   ImportScope innerScope{scope.model, function.opsets, scope.depth + 1};
   std::set<std::string> results(function.outputs.begin(),
                                 function.outputs.end());
-  Status problem = Status::success();
-  bool good =
-      importNodes(nodes, results, innerScope, inner, b,
-                  [&](const Node &at, const Status &status) {
-                    if (problem.ok())
-                      problem = status.withContext(fmt::format(
-                          "node '{}' ({})", at.displayName(), at.opType));
-                  });
+  Status problems = Status::success();
+  bool good = importNodes(nodes, results, innerScope, inner, b,
+                          [&](const Node &at, const Status &status) {
+                            addProblem(problems, at, status);
+                          });
   if (!good)
-    return problem;
+    return problems;
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (hasOutput(i))
       values.define(node.outputs[i]) = inner[function.outputs[i]];
@@ -452,19 +463,16 @@ NodeImport::importGraph(const Graph &graph, ArrayRef<GraphValue> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i)
     inner.define(graph.inputs[i].name) = inputs[i];
   ImportScope innerScope{scope.model, scope.opsets, scope.depth + 1};
-  Status problem = Status::success();
+  Status problems = Status::success();
   std::set<std::string> results;
   for (const ValueInfo &output : graph.outputs)
     results.insert(output.name);
-  bool good =
-      importNodes(graph.nodes, results, innerScope, inner, b,
-                  [&](const Node &at, const Status &status) {
-                    if (problem.ok())
-                      problem = status.withContext(fmt::format(
-                          "node '{}' ({})", at.displayName(), at.opType));
-                  });
+  bool good = importNodes(graph.nodes, results, innerScope, inner, b,
+                          [&](const Node &at, const Status &status) {
+                            addProblem(problems, at, status);
+                          });
   if (!good)
-    return problem;
+    return problems;
   std::vector<GraphValue> outputs;
   for (const ValueInfo &output : graph.outputs)
     outputs.push_back(inner[output.name]);

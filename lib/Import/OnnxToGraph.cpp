@@ -59,8 +59,12 @@ public:
         input.name, elementTypeName(input.elementType)));
   }
   void add(const Node &node, const Status &status) {
-    lines.push_back(fmt::format("node '{}' ({}): {}", node.displayName(),
-                                node.opType, status.message()));
+    // One line for each problem of an inner graph.
+    llvm::SmallVector<StringRef> parts;
+    StringRef(status.message()).split(parts, '\n');
+    for (StringRef part : parts)
+      lines.push_back(fmt::format("node '{}' ({}): {}", node.displayName(),
+                                  node.opType, part.str()));
     if (status.code() == StatusCode::Unsupported)
       code = StatusCode::Unsupported;
   }

@@ -106,6 +106,44 @@ TEST_F(ImportErrors, ListEveryNodeThatCannotBeImported) {
   EXPECT_THAT(error, Not(HasSubstr("'fine'")));
 }
 
+TEST_F(ImportErrors, ListWhatFollowsAMissingValue) {
+  GraphBytes graph;
+  graph.input(valueInfo("x", {1, 4}))
+      .output(valueInfo("d", {}))
+      .output(valueInfo("e", {}))
+      .node(node("first", "Mystery", {"x"}, {"a"}))
+      // How many positions there are depends on what is computed.
+      .node(node("count", "NonZero", {"a"}, {"b"}))
+      .node(node("size", "Shape", {"a"}, {"c"}))
+      // These depend on a shape only, which the unknown operator may have.
+      .node(node("fill", "ConstantOfShape", {"c"}, {"d"}))
+      .node(node("sized", "Expand", {"x", "b"}, {"e"}));
+  std::string error = importOnnx(graph.model());
+  EXPECT_THAT(error, HasSubstr("3 problems:"));
+  EXPECT_THAT(error, HasSubstr("node 'first' (Mystery): unknown operator"));
+  EXPECT_THAT(error, HasSubstr("node 'count' (NonZero): operand 0 decides"));
+  EXPECT_THAT(error, HasSubstr("node 'sized' (Expand): operand 1 decides"));
+}
+
+TEST_F(ImportErrors, ListEveryNodeOfAnInnerGraph) {
+  auto branch = [](std::string_view name) {
+    GraphBytes graph;
+    graph.output(valueInfo("r", {1, 4}))
+        .node(node("one", "Mystery", {"x"}, {"p"}))
+        .node(node("two", "Riddle", {"p"}, {"r"}));
+    return bytes(5, bytes(1, name) + number(20, 5) + bytes(6, graph.fields));
+  };
+  GraphBytes graph;
+  graph.input(valueInfo("x", {1, 4}))
+      .input(valueInfo("c", {}))
+      .output(valueInfo("y", {}))
+      .node(node("choice", "If", {"c"}, {"y"},
+                 branch("then_branch") + branch("else_branch")));
+  std::string error = importOnnx(graph.model());
+  EXPECT_THAT(error, HasSubstr("node 'choice' (If): node 'one' (Mystery): "));
+  EXPECT_THAT(error, HasSubstr("node 'choice' (If): node 'two' (Riddle): "));
+}
+
 TEST_F(ImportErrors, NameNodeAndWhatIsAccepted) {
   EXPECT_EQ(importNode("Conv", "", {"x", "w"}), "no error");
   EXPECT_THAT(importNode("Conv"), HasSubstr("node 'n' (Conv): has 1 operands; "
