@@ -20,7 +20,7 @@ def _varint(data, at):
             return result, at
 
 
-def _fields(data):
+def fields(data):
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)
@@ -38,7 +38,7 @@ def _fields(data):
         yield tag >> 3, wire, value
 
 
-def _varints(data):
+def varints(data):
     at, values = 0, []
     while at < len(data):
         value, at = _varint(data, at)
@@ -49,11 +49,16 @@ def _varints(data):
 def read(path):
     """(element type number, array) of a TensorProto file; the array is None for
     types without numbers."""
+    return parse(path.read_bytes())
+
+
+def parse(data):
+    """The same of the bytes of a TensorProto."""
     dims, element, raw = [], 0, None
     floats, doubles, integers = b"", b"", []
-    for field, wire, value in _fields(path.read_bytes()):
+    for field, wire, value in fields(data):
         if field == 1:
-            dims += [value] if wire == 0 else _varints(value)
+            dims += [value] if wire == 0 else varints(value)
         elif field == 2:
             element = value
         elif field == 4:
@@ -61,7 +66,7 @@ def read(path):
         elif field == 10:
             doubles += value
         elif field in (5, 7, 11):
-            integers += [value] if wire == 0 else _varints(value)
+            integers += [value] if wire == 0 else varints(value)
         elif field == 9:
             raw = value
     if element not in TYPES:

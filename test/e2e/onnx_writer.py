@@ -112,6 +112,7 @@ class Graph:
     def __init__(self, opset, name):
         self.opset, self.name = opset, name
         self.inputs, self.outputs, self.nodes, self.weights = [], [], [], {}
+        self.domains = {""}
 
     def input(self, name, dtype, shape):
         self.inputs.append(block(11, value_info(name, dtype, shape)))
@@ -123,10 +124,14 @@ class Graph:
         return name
 
     def node(self, op, inputs, result=None, **attributes):
+        """`domain` names that of an operator that is not a standard one."""
+        domain = attributes.pop("domain", "")
+        self.domains |= {domain}
         name = f"{op}_{len(self.nodes)}"
         result = result or name
         body = b"".join(block(1, i) for i in inputs) + block(2, result) + block(3, name)
         body += block(4, op) + b"".join(block(5, attribute(k, v)) for k, v in attributes.items())
+        body += block(7, domain) if domain else b""
         self.nodes.append(block(1, body))
         return result
 
@@ -137,4 +142,6 @@ class Graph:
     def bytes(self):
         graph = (b"".join(self.nodes) + block(2, self.name) + b"".join(self.weights.values()) +
                  b"".join(self.inputs) + b"".join(self.outputs))
-        return number(1, 8) + block(7, graph) + block(8, block(1, "") + number(2, self.opset))
+        versions = b"".join(block(8, block(1, d) + number(2, 1 if d else self.opset))
+                            for d in sorted(self.domains))
+        return number(1, 8) + block(7, graph) + versions

@@ -24,7 +24,7 @@ class Composite:
             self.graph.input(name, "float32", shape)
 
     def node(self, op, *inputs, **attributes):
-        return self.graph.node(op, list(inputs), **attributes)
+        return self.graph.node(op, list(inputs), None, **attributes)
 
     def weight(self, *shape):
         return self.constant(RNG.uniform(-1, 1, shape), np.float32)
@@ -45,6 +45,16 @@ def layer_norm(spelling):
     scale, bias = c.weight(WIDTH), c.weight(WIDTH)
     if spelling == "operator":
         y = c.node("LayerNormalization", "x", scale, bias, axis=-1, epsilon=1e-5)
+    elif spelling == "onnxruntime":
+        y = c.node("SkipLayerNormalization", "x", "x", scale, bias, epsilon=1e-5, domain="com.microsoft")
+    elif spelling == "tensorflow":  # tf.nn.moments and tf.nn.batch_normalization.
+        mean = c.node("ReduceMean", "x", axes=[-1])
+        center = c.node("Sub", "x", mean)
+        variance = c.node("ReduceMean", c.node("Mul", center, center), axes=[-1])
+        root = c.node("Sqrt", c.node("Add", variance, c.constant(1e-5)))
+        factor = c.node("Mul", c.node("Reciprocal", root), scale)
+        y = c.node("Add", c.node("Mul", "x", factor),
+                   c.node("Sub", bias, c.node("Mul", mean, factor)))
     else:
         center = c.node("Sub", "x", c.node("ReduceMean", "x", axes=[-1]))
         square = c.node("Pow", center, c.constant(2.0)) if spelling == "pow" else \
@@ -60,8 +70,15 @@ def rms_norm(spelling):
     scale = c.weight(WIDTH)
     if spelling == "operator":
         y = c.node("RMSNormalization", "x", scale, axis=-1, epsilon=1e-5)
+    elif spelling == "onnxruntime":
+        y = c.node("SimplifiedLayerNormalization", "x", scale, axis=-1, epsilon=1e-5)
+    elif spelling == "onnxruntime skip":
+        y = c.node("SkipSimplifiedLayerNormalization", "x", "x", scale, epsilon=1e-5,
+                   domain="com.microsoft")
     else:
-        mean = c.node("ReduceMean", c.node("Pow", "x", c.constant(2.0)), axes=[-1])
+        square = c.node("Mul", "x", "x") if spelling == "product" else \
+            c.node("Pow", "x", c.constant(2.0))
+        mean = c.node("ReduceMean", square, axes=[-1])
         root = c.node("Sqrt", c.node("Add", mean, c.constant(1e-5)))
         inverse = c.node("Div", c.constant(1.0), root) if spelling == "div" else \
             c.node("Reciprocal", root)
@@ -77,6 +94,18 @@ def gelu(spelling):
         y = c.node("Gelu", x)
     elif spelling == "operator tanh":
         y = c.node("Gelu", x, approximate="tanh")
+    elif spelling.startswith("onnxruntime"):
+        kind = spelling.split()[1]
+        bias = [c.weight(2 * WIDTH)] if kind == "BiasGelu" else []
+        y = c.node(kind, x, *bias, domain="com.microsoft")
+    elif spelling == "tensorflow":
+        erf = c.node("Erf", c.node("Mul", x, c.constant(np.sqrt(0.5))))
+        y = c.node("Mul", c.node("Mul", c.constant(0.5), x), c.node("Add", c.constant(1.0), erf))
+    elif spelling == "tensorflow tanh":
+        cube = c.node("Mul", c.constant(0.044715), c.node("Mul", x, c.node("Mul", x, x)))
+        inner = c.node("Mul", c.constant(np.sqrt(2 / np.pi)), c.node("Add", x, cube))
+        half = c.node("Mul", c.constant(0.5), c.node("Add", c.constant(1.0), c.node("Tanh", inner)))
+        y = c.node("Mul", x, half)
     elif spelling == "erf":  # As PyTorch's exporter.
         erf = c.node("Erf", c.node("Div", x, c.constant(np.sqrt(2))))
         y = c.node("Mul", c.node("Mul", x, c.node("Add", erf, c.constant(1.0))), c.constant(0.5))
@@ -94,6 +123,13 @@ def silu(spelling):
     x = c.node("MatMul", "x", c.weight(WIDTH, 2 * WIDTH))
     if spelling == "operator":
         y = c.node("Swish", x)
+    elif spelling == "onnxruntime":
+        y = c.node("QuickGelu", x, alpha=1.0, domain="com.microsoft")
+    elif spelling == "hard":  # As MobileNetV3's.
+        y = c.node("Mul", x, c.node("HardSigmoid", x, alpha=1 / 6))
+    elif spelling == "clip":
+        clip = c.node("Clip", c.node("Add", x, c.constant(3.0)), c.constant(0.0), c.constant(6.0))
+        y = c.node("Div", c.node("Mul", x, clip), c.constant(6.0))
     else:
         y = c.node("Mul", x, c.node("Sigmoid", x))
     return c.close(y, [ROWS, 2 * WIDTH])
@@ -176,17 +212,18 @@ class Composites(unittest.TestCase):
                 self.assertEqual(self.dispatches(form, spelling), count)
 
     def test_layer_norm_is_one_dispatch(self):
-        self.check(layer_norm, 1, "operator", "pow", "mul")
+        self.check(layer_norm, 1, "operator", "pow", "mul", "tensorflow", "onnxruntime")
 
     def test_rms_norm_is_one_dispatch(self):
-        self.check(rms_norm, 1, "operator", "div", "reciprocal")
+        self.check(rms_norm, 1, "operator", "div", "reciprocal", "product", "onnxruntime",
+                   "onnxruntime skip")
 
     def test_gelu_ends_its_product(self):
-        self.check(gelu, 1, "operator", "erf")
-        self.check(gelu, 1, "operator tanh", "tanh")
+        self.check(gelu, 1, "operator", "erf", "tensorflow", "onnxruntime Gelu", "onnxruntime BiasGelu")
+        self.check(gelu, 1, "operator tanh", "tanh", "tensorflow tanh", "onnxruntime FastGelu")
 
     def test_silu_ends_its_product(self):
-        self.check(silu, 1, "operator", "sigmoid")
+        self.check(silu, 1, "operator", "sigmoid", "onnxruntime", "hard", "clip")
 
     def check_at_most(self, form, **counts):
         for spelling, count in counts.items():
