@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LaneProgram.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -62,6 +63,8 @@ private:
   unsigned use(Value value);
   /// A register for `value`, in which it stays until its last use.
   unsigned define(Value value);
+  /// `value` is what `source` is, bit by bit: no operation, the same register.
+  void alias(Value value, Value source);
   /// A register for the operation at hand only.
   unsigned temporary();
   unsigned allocate();
@@ -109,8 +112,10 @@ private:
     return result;
   }
   void releaseAfter(Operation &op);
-  /// Results of narrow float types are rounded after each operation.
-  void roundTo(Type type, unsigned reg);
+  /// Results of narrow float types are rounded after each operation, the last
+  /// ones by the conversion to the output's format.
+  void roundResult(Value result, unsigned reg);
+  bool isRoundedByOutput(Value value);
 
   Block &body;
   isa::MapProgram program;
@@ -145,6 +150,13 @@ unsigned LaneProgramBuilder::define(Value value) {
   return reg;
 }
 
+void LaneProgramBuilder::alias(Value value, Value source) {
+  unsigned reg = use(source);
+  // A constant's register stays, too.
+  llvm::erase(temporaries, reg);
+  registers[value] = reg;
+}
+
 static uint32_t laneBits(TypedAttr value) {
   if (auto number = dyn_cast<FloatAttr>(value)) {
     APFloat wide = number.getValue();
@@ -171,11 +183,23 @@ unsigned LaneProgramBuilder::use(Value value) {
   return constant(laneBits(constantValue));
 }
 
-void LaneProgramBuilder::roundTo(Type type, unsigned reg) {
-  if (type.isBF16())
-    append(LaneOpcode::RNDBF16, reg, {reg});
-  else if (type.isF16())
-    append(LaneOpcode::RNDF16, reg, {reg});
+/// A reduction takes the lanes' values as they are.
+bool LaneProgramBuilder::isRoundedByOutput(Value value) {
+  auto map = cast<tile::MapOp>(body.getParentOp());
+  return map.getReduce() == tile::Reduction::None &&
+         llvm::all_of(value.getUses(), [&](OpOperand &use) {
+           return use.getOwner() == body.getTerminator() &&
+                  cast<MemRefType>(
+                      map.getOutputs()[use.getOperandNumber()].getType())
+                          .getElementType() == value.getType();
+         });
+}
+
+void LaneProgramBuilder::roundResult(Value result, unsigned reg) {
+  Type type = result.getType();
+  if (!(type.isBF16() || type.isF16()) || isRoundedByOutput(result))
+    return;
+  append(type.isBF16() ? LaneOpcode::RNDBF16 : LaneOpcode::RNDF16, reg, {reg});
 }
 
 void LaneProgramBuilder::simple(Operation &op, LaneOpcode opcode) {
@@ -184,7 +208,7 @@ void LaneProgramBuilder::simple(Operation &op, LaneOpcode opcode) {
     operands.push_back(use(operand));
   unsigned dst = define(op.getResult(0));
   append(opcode, dst, operands);
-  roundTo(op.getResult(0).getType(), dst);
+  roundResult(op.getResult(0), dst);
 }
 
 void LaneProgramBuilder::signExtend(unsigned dst, unsigned source,
@@ -207,8 +231,11 @@ void LaneProgramBuilder::releaseAfter(Operation &op) {
           (user == &op || op.isBeforeInBlock(user)))
         if (user != &op)
           return;
-    freeRegs.set(known->second);
+    unsigned reg = known->second;
     registers.erase(known);
+    if (llvm::none_of(registers,
+                      [&](auto &other) { return other.second == reg; }))
+      freeRegs.set(reg);
   };
   for (Value operand : op.getOperands())
     release(operand);
@@ -420,7 +447,7 @@ LogicalResult LaneProgramBuilder::selectOp(Operation &op) {
       unsigned a = use(divide.getRhs());
       unsigned dst = define(divide.getResult());
       append(LaneOpcode::RCP, dst, {a});
-      roundTo(divide.getType(), dst);
+      roundResult(divide.getResult(), dst);
       return success();
     }
   if (auto simpleOpcode = lookupSimple(op)) {
@@ -462,13 +489,16 @@ LogicalResult LaneProgramBuilder::selectOp(Operation &op) {
         return success();
       })
       .Case<arith::ExtFOp>([&](auto) {
-        append(LaneOpcode::ORI, define(op.getResult(0)),
-               {use(op.getOperand(0)), use(op.getOperand(0))});
+        alias(op.getResult(0), op.getOperand(0));
         return success();
       })
       .Case<arith::TruncFOp>([&](auto) -> LogicalResult {
         if (!type.isBF16() && !type.isF16())
           return unsupported();
+        if (isRoundedByOutput(op.getResult(0))) {
+          alias(op.getResult(0), op.getOperand(0));
+          return success();
+        }
         unsigned a = use(op.getOperand(0));
         unsigned dst = define(op.getResult(0));
         append(type.isBF16() ? LaneOpcode::RNDBF16 : LaneOpcode::RNDF16, dst,
@@ -485,7 +515,7 @@ LogicalResult LaneProgramBuilder::selectOp(Operation &op) {
         unsigned a = zeroExtended(op.getOperand(0));
         unsigned dst = define(op.getResult(0));
         append(LaneOpcode::UTOF, dst, {a});
-        roundTo(type, dst);
+        roundResult(op.getResult(0), dst);
         return success();
       })
       .Case<arith::FPToSIOp>([&](auto) -> LogicalResult {
@@ -598,17 +628,16 @@ LogicalResult LaneProgramBuilder::selectOp(Operation &op) {
             !(op.getOperand(0).getType().isF32() ||
               op.getOperand(0).getType().isInteger(32)))
           return unsupported();
-        unsigned a = use(op.getOperand(0));
-        append(LaneOpcode::ORI, define(op.getResult(0)), {a, a});
+        alias(op.getResult(0), op.getOperand(0));
         return success();
       })
       .Case<arith::ExtSIOp>([&](auto) {
+        if (!op.getOperand(0).getType().isInteger(1)) {
+          alias(op.getResult(0), op.getOperand(0));
+          return success();
+        }
         unsigned a = use(op.getOperand(0));
-        unsigned dst = define(op.getResult(0));
-        if (op.getOperand(0).getType().isInteger(1))
-          append(LaneOpcode::SUBI, dst, {constant(0), a});
-        else
-          append(LaneOpcode::ORI, dst, {a, a});
+        append(LaneOpcode::SUBI, define(op.getResult(0)), {constant(0), a});
         return success();
       })
       .Case<arith::ExtUIOp>([&](auto) {
