@@ -56,6 +56,40 @@ static LogicalResult verifyCopy(Operation *op, MemRefType source,
   return success();
 }
 
+/// A window of `target`'s shape fits into `source` with its borders.
+static LogicalResult verifyWindow(Operation *op, ShapedType source,
+                                  ShapedType target, ArrayRef<int64_t> low,
+                                  ArrayRef<int64_t> high, size_t numOffsets,
+                                  TypedAttr padding) {
+  if (source.getElementType() != target.getElementType() ||
+      padding.getType() != source.getElementType())
+    return op->emitOpError()
+           << "has a window of other elements than the source's: " << source
+           << ", " << target << " and a padding of " << padding.getType();
+  size_t rank = source.getRank();
+  if (size_t(target.getRank()) != rank || low.size() != rank ||
+      high.size() != rank)
+    return op->emitOpError()
+           << "needs borders and a window of the source's rank, " << rank;
+  size_t padded = 0;
+  for (auto [dim, before, behind] : llvm::enumerate(low, high)) {
+    int64_t extent = source.getDimSize(dim), size = target.getDimSize(dim);
+    if (before < 0 || behind < 0)
+      return op->emitOpError()
+             << "has a border of less than 0 in dimension " << dim;
+    padded += before + behind != 0;
+    if (before + behind == 0 ? size != extent : size > before + extent + behind)
+      return op->emitOpError()
+             << "has a window of " << size << " elements in dimension " << dim
+             << ", where the source has " << extent << " and a border of "
+             << before << " and " << behind;
+  }
+  if (numOffsets != padded)
+    return op->emitOpError() << "has " << numOffsets << " offsets for "
+                             << padded << " dimensions with a border";
+  return success();
+}
+
 /// Bounds, iterators and maps of `tile.mma` and `tile.map` fit each other and
 /// stay inside the operands.
 static LogicalResult verifyLoops(Operation *op, ArrayRef<int64_t> bounds,
@@ -230,8 +264,31 @@ LogicalResult LoadOp::verify() {
              << group.getSize() << " cores: its target has " << alloc.getDepth()
              << " slots, accepted: at most as many";
   }
+  if (isWindow()) {
+    if (!getHigh() || !getPadding())
+      return emitOpError("has a window without `high` or `padding`");
+    auto target = cast<MemRefType>(getTarget().getType());
+    if (failed(verifyWindow(*this, cast<MemRefType>(getSource().getType()),
+                            target, *getLow(), *getHigh(), getOffsets().size(),
+                            getPaddingAttr())))
+      return failure();
+    for (auto [size, before, behind] :
+         llvm::zip_equal(target.getShape(), *getLow(), *getHigh()))
+      if (getShared() && size <= std::max(before, behind))
+        return emitOpError("is shared: its window of ")
+               << size << " elements may lie in a border of "
+               << std::max(before, behind);
+    return success();
+  }
+  if (getHigh() || getPadding() || !getOffsets().empty())
+    return emitOpError("has a part of a window without `low`");
   return verifyCopy(*this, cast<MemRefType>(getSource().getType()),
                     cast<MemRefType>(getTarget().getType()));
+}
+
+LogicalResult WindowOp::verify() {
+  return verifyWindow(*this, getSource().getType(), getTarget().getType(),
+                      getLow(), getHigh(), getOffsets().size(), getPadding());
 }
 
 LogicalResult StoreOp::verify() {

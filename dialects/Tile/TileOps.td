@@ -10,6 +10,7 @@
 
 include "dialects/Tile/TileDialect.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
@@ -92,11 +93,21 @@ def Tile_LoadOp : Tile_CopyOp<"load"> {
                         to memref<8x8xf32, #tile.space<spm>>
     ```
 
+    With `window` the source is seen with a border of `padding` around it, `low[d]`
+    wide before dimension d and `high[d]` behind it. The target gets what begins at
+    the given offsets, one for each dimension with a border; the others have equal
+    extents. The window lies inside of the border.
+
+    ```mlir
+    tile.load %src to %a window[%y, %x] low = [1, 1, 0] high = [1, 1, 0] padding = 0.0 : f32
+        : memref<56x56x64xf32, #tile.space<dram>> to memref<16x58x64xf32, #tile.space<spm>>
+    ```
+
     `shared` promises that all cores of a group run this load equally often, each
     time from the same place in memory. Its meaning is the same; memory may then
     be read once for all of them. The target is a local buffer of this block, or a
     view of one, which nothing else writes and one engine reads; the buffer has at
-    most as many slots as the group has cores.
+    most as many slots as the group has cores. A window is larger than the borders.
 
     ```mlir
     tile.load %src to %a shared #tile.group<size = 4, stride = 1, columns = 4> : ...
@@ -104,13 +115,51 @@ def Tile_LoadOp : Tile_CopyOp<"load"> {
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Arg<AnyMemRef, "", [MemWrite]>:$target,
+                       Variadic<Index>:$offsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$low,
+                       OptionalAttr<DenseI64ArrayAttr>:$high,
+                       OptionalAttr<TypedAttrInterface>:$padding,
                        OptionalAttr<Tile_GroupAttr>:$shared);
   let assemblyFormat = [{
-    $source `to` $target (`shared` $shared^)? attr-dict `:` type($source) `to` type($target)
+    $source `to` $target
+    (`window` `[` $offsets `]` `low` `=` $low^ `high` `=` $high `padding` `=` $padding)?
+    (`shared` $shared^)? attr-dict `:` type($source) `to` type($target)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::Value":$target), [{
-    build($_builder, $_state, source, target, /*shared=*/GroupAttr());
+    build($_builder, $_state, source, target, ::mlir::ValueRange(), nullptr, nullptr,
+          nullptr, nullptr);
   }]>];
+  let extraClassDeclaration = [{
+    bool isWindow() { return getLow().has_value(); }
+  }];
+}
+
+def Tile_WindowOp : Tile_Op<"window", [
+    Pure, DestinationStyleOpInterface,
+    AllTypesMatch<["target", "result"]>]> {
+  let summary = "a part of a padded tensor";
+  let description = [{
+    The form that a `tile.load` with `window` has on tensors: what begins at the
+    offsets in `source` with its border. `target` says where, its elements do not
+    matter.
+
+    ```mlir
+    %t = tile.window %src[%y, %x] low = [1, 1, 0] high = [1, 1, 0] padding = 0.0 : f32
+        into %empty : tensor<56x56x64xf32> to tensor<16x58x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$source, Variadic<Index>:$offsets,
+                       AnyStaticShapeTensor:$target, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$high, TypedAttrInterface:$padding);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $source `[` $offsets `]` `low` `=` $low `high` `=` $high `padding` `=` $padding
+    `into` $target attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getTargetMutable(); }
+  }];
 }
 
 def Tile_StoreOp : Tile_CopyOp<"store"> {

@@ -31,6 +31,7 @@ public:
   FailureOr<EngineInst> selectCopy(isa::Opcode opcode, Value source,
                                    unsigned sourceField, Value target,
                                    unsigned targetField);
+  FailureOr<EngineInst> selectLoad(tile::LoadOp load);
   FailureOr<EngineInst> selectFill(tile::FillOp fill);
   FailureOr<EngineInst> selectMma(tile::MmaOp mma);
   FailureOr<EngineInst> selectMap(tile::MapOp map,
@@ -180,6 +181,48 @@ FailureOr<EngineInst> Selection::selectCopy(isa::Opcode opcode, Value source,
   return std::move(result);
 }
 
+FailureOr<EngineInst> Selection::selectLoad(tile::LoadOp load) {
+  // Of a shared load one core of the group does it; the emitter says where it
+  // goes.
+  bool isShared = load.getSharedAttr() != nullptr;
+  isa::Opcode opcode =
+      isShared ? isa::Opcode::LOADMULTICAST : isa::Opcode::LOAD;
+  unsigned sourceField =
+      isShared ? unsigned(isa::load_multicast::src) : unsigned(isa::load::src);
+  unsigned targetField =
+      isShared ? unsigned(isa::load_multicast::dst) : unsigned(isa::load::dst);
+  if (!load.isWindow())
+    return selectCopy(opcode, load.getSource(), sourceField, load.getTarget(),
+                      targetField);
+  result.inst.opcode = opcode;
+  result.inst.fields[isShared ? unsigned(isa::load_multicast::pad)
+                              : unsigned(isa::load::pad)] = 1;
+  auto from = getOperand(load.getSource()), to = getOperand(load.getTarget());
+  if (failed(from) || failed(to))
+    return failure();
+  std::vector<LoopDim> dims = makeDims(to->view.shape, {&*from, &*to});
+  SmallVector<OperandWindow> windows;
+  for (auto [dim, low, high] :
+       llvm::enumerate(*load.getLow(), *load.getHigh())) {
+    dims[dim].windowed = low + high != 0;
+    if (!dims[dim].windowed)
+      continue;
+    LinearExpr offset = kernel.getIndex(load.getOffsets()[windows.size()]);
+    windows.push_back({0, offset - LinearExpr(low), from->view.shape[dim]});
+  }
+  dims = simplifyDims(dims);
+  OperandWindow *window = windows.begin();
+  for (auto [position, dim] : llvm::enumerate(dims))
+    if (dim.windowed)
+      (window++)->dim = position;
+  if (failed(addOperand(sourceField, *from, 0, dims, 0)) ||
+      failed(addOperand(targetField, *to, 1, dims, 1)))
+    return failure();
+  result.operands[0].descriptor.padding = elementBits(load.getPaddingAttr());
+  result.operands[0].windows = std::move(windows);
+  return std::move(result);
+}
+
 FailureOr<EngineInst> Selection::selectFill(tile::FillOp fill) {
   result.inst.opcode = isa::Opcode::FILL;
   auto target = getOperand(fill.getBuffer());
@@ -307,17 +350,7 @@ tessera::selectEngineInst(const TileKernel &kernel, Operation *op,
                 int(tile::Reduction::Min) == int(isa::Reduce::Min));
   Selection selection(kernel, op);
   return llvm::TypeSwitch<Operation *, FailureOr<EngineInst>>(op)
-      .Case<tile::LoadOp>([&](auto load) {
-        // One core of the group does it; the emitter says where it goes.
-        if (load.getSharedAttr())
-          return selection.selectCopy(
-              isa::Opcode::LOADMULTICAST, load.getSource(),
-              isa::load_multicast::src, load.getTarget(),
-              isa::load_multicast::dst);
-        return selection.selectCopy(isa::Opcode::LOAD, load.getSource(),
-                                    isa::load::src, load.getTarget(),
-                                    isa::load::dst);
-      })
+      .Case<tile::LoadOp>([&](auto load) { return selection.selectLoad(load); })
       .Case<tile::StoreOp>([&](auto store) {
         return selection.selectCopy(isa::Opcode::STORE, store.getSource(),
                                     isa::store::src, store.getTarget(),

@@ -19,11 +19,20 @@
 
 namespace tessera {
 
+/// Dimension `dim` of a descriptor starts at `coordinate` of a tensor with
+/// `extent` elements along it.
+struct OperandWindow {
+  unsigned dim = 0;
+  LinearExpr coordinate;
+  int64_t extent = 1;
+};
+
 struct EngineOperand {
   unsigned field = 0;         ///< Of the instruction: the descriptor register.
   mlir::Value root;           ///< Argument or local buffer.
   isa::Descriptor descriptor; ///< Without a base.
   LinearExpr offset;          ///< From the root's start, bytes.
+  llvm::SmallVector<OperandWindow> windows;
 };
 
 struct EngineInst {

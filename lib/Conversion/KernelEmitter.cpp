@@ -42,6 +42,7 @@ private:
     unsigned field;
     unsigned index;
     LinearExpr dynamic;
+    ArrayRef<OperandWindow> windows;
   };
   void placeOperands();
   unsigned descriptorIndex(const isa::Descriptor &descriptor);
@@ -168,8 +169,8 @@ void Emitter::placeOperands() {
         descriptor.base = address.constant;
         address.constant = 0;
       }
-      operands[node].push_back(
-          {operand.field, descriptorIndex(descriptor), address});
+      operands[node].push_back({operand.field, descriptorIndex(descriptor),
+                                address, operand.windows});
     }
   }
 }
@@ -178,7 +179,7 @@ unsigned Emitter::descriptorRegister(const PlacedOperand &operand,
                                      unsigned &scratch) {
   bool isLoaded = operand.index < numLoadedDescriptors;
   bool isFixed = operand.dynamic == LinearExpr(0);
-  if (isLoaded && isFixed)
+  if (isLoaded && isFixed && operand.windows.empty())
     return operand.index;
   unsigned td = numLoadedDescriptors + scratch++;
   unsigned source = operand.index;
@@ -190,6 +191,15 @@ unsigned Emitter::descriptorRegister(const PlacedOperand &operand,
     unsigned offset = materialize(operand.dynamic);
     append(Opcode::TDADD, {td, source, offset});
     keepValue(operand.dynamic, offset);
+    source = td;
+  }
+  for (const OperandWindow &window : operand.windows) {
+    LinearExpr extent(window.extent);
+    unsigned first = materialize(window.coordinate), size = materialize(extent);
+    append(Opcode::TDWINDOW, {td, source, first, size, window.dim, /*step=*/1});
+    keepValue(window.coordinate, first);
+    keepValue(extent, size);
+    source = td;
   }
   return td;
 }
@@ -327,8 +337,11 @@ void Emitter::hoistFor(uint32_t loop, uint32_t depth) {
     const KernelNode &node = kernel.nodes[child];
     if (node.kind == KernelNode::Kind::Loop)
       hoistFor(child, depth);
-    for (const PlacedOperand &operand : operands[child])
+    for (const PlacedOperand &operand : operands[child]) {
       hoist(operand.dynamic, depth);
+      for (const OperandWindow &window : operand.windows)
+        hoist(window.coordinate, depth);
+    }
   }
 }
 

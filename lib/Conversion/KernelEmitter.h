@@ -30,8 +30,8 @@ struct EmittedKernel {
   std::vector<CodeNode> code; ///< Ends with halt.
 };
 
-/// `engineInsts` are those of the kernel's engine nodes, by node. It is an error
-/// if the scalar registers do not suffice.
+/// `engineInsts` are those of the kernel's engine nodes, by node. It is an
+/// error if the scalar registers do not suffice.
 mlir::FailureOr<EmittedKernel>
 emitKernel(const TileKernel &kernel, const KernelPlan &plan,
            const std::vector<std::optional<EngineInst>> &engineInsts);

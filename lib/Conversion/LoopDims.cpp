@@ -12,7 +12,7 @@ using namespace tessera;
 
 /// Whether the outer dimension's step equals one pass over the inner one.
 static bool canMerge(const LoopDim &outer, const LoopDim &inner) {
-  if (outer.kind != inner.kind)
+  if (outer.kind != inner.kind || outer.windowed || inner.windowed)
     return false;
   for (size_t i = 0; i < outer.strides.size(); ++i)
     if (outer.strides[i] != inner.strides[i] * inner.extent)
@@ -23,7 +23,7 @@ static bool canMerge(const LoopDim &outer, const LoopDim &inner) {
 std::vector<LoopDim> tessera::simplifyDims(const std::vector<LoopDim> &dims) {
   std::vector<LoopDim> result;
   for (const LoopDim &dim : dims) {
-    if (dim.extent == 1)
+    if (dim.extent == 1 && !dim.windowed)
       continue;
     if (!result.empty() && canMerge(result.back(), dim)) {
       result.back().extent *= dim.extent;

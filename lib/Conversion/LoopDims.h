@@ -24,6 +24,7 @@ struct LoopDim {
   /// Only dimensions of the same kind are merged (M, N, K; parallel, reduced).
   unsigned kind = 0;
   std::vector<int64_t> strides; ///< Of each operand, elements; 0: not indexed.
+  bool windowed = false;        ///< Neither dropped nor merged.
 };
 
 /// Drops dimensions of extent 1 and merges neighbours of one kind that every

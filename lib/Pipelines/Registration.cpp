@@ -17,6 +17,7 @@
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Transforms/GraphPasses.h"
 #include "tessera/Transforms/Passes.h"
+#include "tessera/Transforms/Windows.h"
 
 namespace tessera {
 
@@ -27,6 +28,7 @@ void registerTesseraDialects(mlir::DialectRegistry &registry) {
   registry.insert<graph::GraphDialect>();
   registry.insert<isa::ISADialect>();
   registry.insert<tile::TileDialect>();
+  registerWindowBufferization(registry);
 }
 
 void registerTesseraPasses() {

@@ -197,13 +197,28 @@ private:
         builder, loc, type, builder.getI64IntegerAttr(depthAt(before, type)));
   }
 
+  /// Whether a contraction streams `buffer` through the matrix engine.
+  static bool readByStream(Value buffer) {
+    return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+      return isMatrixContraction(user) &&
+             cast<linalg::LinalgOp>(user).getDpsInputs()[0] == buffer;
+    });
+  }
+
   /// memref.alloc to tile.alloc, with its views.
   void replaceAllocations() {
     SmallVector<memref::AllocOp> allocs;
     function.walk([&](memref::AllocOp op) { allocs.push_back(op); });
     for (memref::AllocOp op : allocs) {
       Space space = accumulators.contains(op) ? Space::Acc : Space::Spm;
-      Value buffer = allocate(op.getLoc(), localType(op, space), op);
+      MemRefType type = localType(op, space);
+      // What a window's load fills for the matrix engine; views keep the type.
+      if (space == Space::Spm && readByStream(op) &&
+          llvm::none_of(op->getUsers(), [](Operation *user) {
+            return isa<ViewLikeOpInterface>(user);
+          }))
+        type = withRowPitch(type, target);
+      Value buffer = allocate(op.getLoc(), type, op);
       if (space == Space::Acc)
         accumulators.insert(buffer);
       op.replaceAllUsesWith(buffer);
@@ -239,10 +254,7 @@ private:
       Operation *first = ancestorBeside(view, list.front());
       Location loc = list.front()->getLoc();
       MemRefType type = localType(view, space);
-      if (space == Space::Spm && llvm::any_of(list, [&](Operation *user) {
-            return isMatrixContraction(user) &&
-                   cast<linalg::LinalgOp>(user).getDpsInputs()[0] == view;
-          }))
+      if (space == Space::Spm && readByStream(view))
         type = withRowPitch(type, target);
       Value local = allocate(loc, type, first);
       locals[view] = local;

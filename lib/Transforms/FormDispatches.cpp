@@ -99,8 +99,7 @@ private:
     auto consumer = cast<linalg::GenericOp>(operand.getOwner());
     if (auto pad = dyn_cast<tensor::PadOp>(producer)) {
       // Only before a contraction or a window: elsewhere the padded tensor is
-      // as large as the result, and a window may overlap the border only if
-      // tiles span it.
+      // as large as the result.
       if (consumer.getNumReductionLoops() == 0 || !pad->hasOneUse())
         return false;
       members.push_back(pad);

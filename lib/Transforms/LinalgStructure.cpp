@@ -241,15 +241,6 @@ std::optional<RootLoops> tessera::producerLoops(linalg::GenericOp producer,
   return loops;
 }
 
-llvm::SmallBitVector tessera::paddedDims(tensor::PadOp pad) {
-  llvm::SmallBitVector dims(pad.getResultType().getRank());
-  for (auto [dim, amounts] : llvm::enumerate(
-           llvm::zip_equal(pad.getStaticLow(), pad.getStaticHigh())))
-    if (std::get<0>(amounts) != 0 || std::get<1>(amounts) != 0)
-      dims.set(dim);
-  return dims;
-}
-
 SmallVector<std::string> tessera::nodeNames(ArrayRef<Location> locations) {
   SmallVector<std::string> names;
   auto add = [&](std::string name) {

@@ -82,9 +82,6 @@ std::optional<RootLoops> producerLoops(mlir::linalg::GenericOp producer,
                                        mlir::OpOperand &operand,
                                        llvm::ArrayRef<int> consumerLoops);
 
-/// Dimensions of a tensor that `pad` changes.
-llvm::SmallBitVector paddedDims(mlir::tensor::PadOp pad);
-
 /// Names of the model nodes in a location, in order, without repetition; the
 /// file position of one that names none.
 llvm::SmallVector<std::string>

@@ -140,11 +140,23 @@ static bool fillsBuffer(tile::LoadOp load) {
           allRead([](Operation *op) { return isa<tile::MapOp>(op); }));
 }
 
+/// Whether a window may lie in the border alone.
+static bool mayMissSource(tile::LoadOp load) {
+  if (!load.isWindow())
+    return false;
+  auto target = cast<MemRefType>(load.getTarget().getType());
+  for (auto [size, low, high] :
+       llvm::zip_equal(target.getShape(), *load.getLow(), *load.getHigh()))
+    if (size <= std::max(low, high))
+      return true;
+  return false;
+}
+
 /// The cores that do the same load at the same time: neighbours along loops
 /// that the load does not depend on. Nothing if there are none.
 static tile::GroupAttr findGroup(tile::LoadOp load, ArrayRef<SharedLoop> loops,
                                  int64_t columns) {
-  if (!fillsBuffer(load))
+  if (!fillsBuffer(load) || mayMissSource(load))
     return {};
   // All around it run equally often on all cores.
   for (auto loop = load->getParentOfType<scf::ForOp>(); loop;
@@ -157,7 +169,10 @@ static tile::GroupAttr findGroup(tile::LoadOp load, ArrayRef<SharedLoop> loops,
     int64_t size = 1;
     for (size_t last = first; last < loops.size(); ++last) {
       scf::ForOp loop = loops[last].loop;
-      if (dependsOn(load.getSource(), loop.getInductionVar()))
+      if (llvm::any_of(load->getOperands(), [&](Value operand) {
+            return operand != load.getTarget() &&
+                   dependsOn(operand, loop.getInductionVar());
+          }))
         break;
       size *= loops[last].cores;
       int64_t stride = loops[last].stride;

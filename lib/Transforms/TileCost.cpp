@@ -229,7 +229,9 @@ TargetModel::Transfer TileCost::transfer(const TilePlan &plan,
   uint64_t beside = 1, stride = 0, inner = run;
   bool contiguous = true;
   for (size_t i = extents.size(); i-- > 0;) {
-    uint64_t size = uint64_t(tileExtent(plan, extents[i]));
+    // What lies in the border is not moved.
+    uint64_t size =
+        uint64_t(std::min(tileExtent(plan, extents[i]), extents[i].whole));
     if (contiguous)
       for (const auto &term : extents[i].terms) {
         uint64_t cores =
@@ -253,7 +255,7 @@ NetworkLoad::Share TileCost::share(const TilePlan &plan, size_t buffer) const {
   const auto &extents = problem.buffers[buffer].extents;
   uint64_t run = problem.buffers[buffer].elementBytes;
   for (size_t i = extents.size(); i-- > 0;) {
-    int64_t size = tileExtent(plan, extents[i]);
+    int64_t size = std::min(tileExtent(plan, extents[i]), extents[i].whole);
     if (size == extents[i].whole) {
       run *= uint64_t(size);
       continue;
@@ -283,9 +285,11 @@ NetworkLoad::Share TileCost::share(const TilePlan &plan, size_t buffer) const {
 
 NetworkLoad::Group TileCost::group(const TilePlan &plan, size_t buffer) const {
   NetworkLoad::Group best;
-  if (problem.buffers[buffer].traffic != Traffic::Load ||
-      problem.buffers[buffer].padded)
+  if (problem.buffers[buffer].traffic != Traffic::Load)
     return best;
+  for (const TileProblem::Extent &extent : problem.buffers[buffer].extents)
+    if (tileExtent(plan, extent) <= extent.border)
+      return best;
   // The loads are inside of the loops down to the innermost one that changes
   // them; all of these must run equally often on all cores.
   uint32_t cores = 1;

@@ -10,7 +10,9 @@
 #include "EqualDispatches.h"
 #include "LinalgStructure.h"
 #include "TileProblem.h"
+#include "Windows.h"
 #include "dialects/Device/DeviceDialect.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -79,8 +81,7 @@ static SmallVector<linalg::LinalgOp> findRoots(graph::DispatchOp dispatch) {
 
 /// Plans all nests of a dispatch, or says why that is not possible.
 static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
-                                                     const Architecture &arch,
-                                                     bool padsInTiles = true) {
+                                                     const Architecture &arch) {
   std::string name;
   if (auto nodes = dispatch->getAttrOfType<ArrayAttr>(nodesAttrName))
     for (auto node : nodes.getAsRange<StringAttr>())
@@ -89,7 +90,7 @@ static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
   TargetModel target(arch, std::max<unsigned>(1, roots.size()));
   std::vector<PlannedNest> result;
   for (linalg::LinalgOp root : roots) {
-    TileNest nest = buildTileNest(root, name, padsInTiles);
+    TileNest nest = buildTileNest(root, name);
     TESSERA_ASSIGN_OR_RETURN(TileChoice choice,
                              chooseTiles(nest.problem, target));
     TESSERA_RETURN_IF_ERROR(verifyPlan(nest.problem, choice.best, target));
@@ -104,29 +105,6 @@ static double expectedCycles(ArrayRef<PlannedNest> plan) {
   for (const PlannedNest &planned : plan)
     cycles += planned.plan.cycles;
   return cycles;
-}
-
-/// Whether paddings are better made by a dispatch before: in the tiles they
-/// keep the padded dimensions whole, so that cores share the others only.
-static bool wantsPadsApart(graph::DispatchOp dispatch,
-                           ArrayRef<PlannedNest> plan,
-                           const Architecture &arch) {
-  auto pads = dispatch.getBody().front().getOps<tensor::PadOp>();
-  TargetModel target(arch);
-  double cycles = 0;
-  for (tensor::PadOp pad : pads) {
-    // All of it filled, then the inside read and written.
-    uint64_t bytes = (pad.getSourceType().getElementTypeBitWidth() + 7) / 8;
-    uint64_t moved = uint64_t(2 * pad.getSourceType().getNumElements() +
-                              pad.getResultType().getNumElements());
-    cycles += target.transferCycles({1, moved * bytes, 0, 1}, 1) +
-              2 * (target.dispatchOverhead() + 3 * target.transferLatency());
-  }
-  if (pads.empty() || cycles >= expectedCycles(plan))
-    return false;
-  Result<std::vector<PlannedNest>> apart =
-      planDispatch(dispatch, arch, /*padsInTiles=*/false);
-  return apart.ok() && cycles + expectedCycles(*apart) < expectedCycles(plan);
 }
 
 /// Tile sizes of an operation's loops as the tiling functions take them: 0
@@ -311,9 +289,8 @@ static LogicalResult tileReduction(RewriterBase &rewriter, linalg::LinalgOp op,
         size = rewriter.getIndexAttr(0);
     auto order = llvm::to_vector(llvm::seq<unsigned>(0, left.size()));
     if (tilesAny(left) &&
-        failed(tileAndFuse(rewriter, part, left, order, [](Operation *op) {
-          return isa<tensor::PadOp>(op);
-        })))
+        failed(tileAndFuse(rewriter, part, left, order,
+                           [](Operation *) { return false; })))
       return failure();
   }
   return success();
@@ -409,13 +386,11 @@ static LogicalResult tileNest(RewriterBase &rewriter,
     if (failed(tileAndFuse(rewriter, root, sizes,
                            loopOrder(nest.rootDims, planned.plan),
                            [&](Operation *producer) {
-                             return !llvm::is_contained(otherRoots, producer);
+                             return !isa<tensor::PadOp>(producer) &&
+                                    !llvm::is_contained(otherRoots, producer);
                            })))
       return failure();
     eraseDead(rewriter, body);
-    // A padding must be an operation of its tile before the next step fuses it.
-    if (tilesAny(reducerSizes) && failed(simplify(body.getParentOp())))
-      return failure();
   }
   SmallVector<linalg::LinalgOp> marked;
   body.walk([&](linalg::LinalgOp op) {
@@ -492,34 +467,31 @@ partition(ArrayRef<Operation *> ops) {
   return parts;
 }
 
-/// Makes smaller dispatches of one in which the smallest tiles do not fit:
-/// first its paddings become dispatches of their own, then everything does.
+/// Makes a dispatch of each part of one in which the smallest tiles do not fit.
 /// Returns nothing if there is nothing to take apart.
 static SmallVector<graph::DispatchOp> takeApart(RewriterBase &rewriter,
                                                 graph::DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();
   auto generics = llvm::to_vector(body.getOps<linalg::GenericOp>());
-  bool hasPads = !body.getOps<tensor::PadOp>().empty();
-  if (!hasPads && generics.size() < 2)
+  if (generics.size() < 2)
     return {};
   SmallVector<Operation *> ops = unwrap(rewriter, dispatch), rest;
-  SmallVector<graph::DispatchOp> result;
-  for (Operation *op : ops) {
-    if (auto pad = dyn_cast<tensor::PadOp>(op)) {
-      // One after the other, so that cores share each of them.
-      tensor::InsertSliceOp insert = expandPad(rewriter, pad);
-      if (auto fill = insert.getDest().getDefiningOp<linalg::FillOp>())
-        result.push_back(wrapInDispatch(rewriter, {fill}));
-      result.push_back(wrapInDispatch(rewriter, {insert}));
-    } else if (isa<linalg::GenericOp>(op)) {
+  for (Operation *op : ops)
+    if (isa<linalg::GenericOp>(op))
       rest.push_back(op);
-    }
+  SmallVector<graph::DispatchOp> result;
+  for (SmallVector<Operation *> &part : partition(rest)) {
+    // A padding goes with its reader.
+    SmallVector<Operation *> pads;
+    for (Operation *op : part)
+      for (Value operand : op->getOperands())
+        if (auto pad = operand.getDefiningOp<tensor::PadOp>();
+            pad && llvm::is_contained(ops, pad.getOperation()) &&
+            !llvm::is_contained(pads, pad.getOperation()))
+          pads.push_back(pad);
+    part.insert(part.begin(), pads.begin(), pads.end());
+    result.push_back(wrapInDispatch(rewriter, part));
   }
-  if (hasPads)
-    result.push_back(wrapInDispatch(rewriter, rest));
-  else
-    for (const SmallVector<Operation *> &part : partition(rest))
-      result.push_back(wrapInDispatch(rewriter, part));
   return result;
 }
 
@@ -574,7 +546,7 @@ struct TileDispatchesPass
       for (const auto &group : groupEqualDispatches(dispatches)) {
         Result<std::vector<PlannedNest>> plan =
             planDispatch(group.front(), *architecture);
-        if (plan.ok() && !wantsPadsApart(group.front(), *plan, *architecture) &&
+        if (plan.ok() &&
             !wantsAttentionApart(rewriter, group.front(), *plan, *architecture))
           good &= succeeded(tile(rewriter, group, *plan, kernel++));
         else
@@ -670,32 +642,46 @@ struct TileDispatchesPass
         hasOther ? uint64_t(std::llround(otherCycles)) : 0);
   }
 
-  /// A padded tile that a loop does not change is made before the loop.
-  static void hoistPads(Operation *root) {
+  /// A window that a loop does not change is loaded before the loop, into a
+  /// target of that place.
+  static void hoistWindows(Operation *root) {
     root->walk([](scf::ForOp loop) {
+      auto isOutside = [&](Value value, Region *) {
+        return loop.isDefinedOutsideOfLoop(value);
+      };
       moveLoopInvariantCode(
-          {&loop.getRegion()},
-          [&](Value value, Region *) {
-            return loop.isDefinedOutsideOfLoop(value);
-          },
+          {&loop.getRegion()}, isOutside,
           [](Operation *op, Region *) {
-            return isa<tensor::PadOp, tensor::ExtractSliceOp,
+            return isa<arith::ConstantOp, tensor::ExtractSliceOp,
                        affine::AffineApplyOp>(op);
           },
           [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+    });
+    root->walk([](tile::WindowOp window) {
+      auto changesIn = [&](scf::ForOp loop) {
+        return !loop.isDefinedOutsideOfLoop(window.getSource()) ||
+               !llvm::all_of(window.getOffsets(), [&](Value offset) {
+                 return loop.isDefinedOutsideOfLoop(offset);
+               });
+      };
+      for (auto loop = dyn_cast<scf::ForOp>(window->getParentOp());
+           loop && !changesIn(loop);
+           loop = dyn_cast<scf::ForOp>(window->getParentOp())) {
+        loop.moveOutOfLoop(window.getTarget().getDefiningOp());
+        loop.moveOutOfLoop(window);
+      }
     });
   }
 
   LogicalResult cleanUp() {
     if (failed(simplify(getOperation())))
       return failure();
-    hoistPads(getOperation());
-    RewritePatternSet pads(&getContext());
-    linalg::populateDecomposePadPatterns(pads);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(pads))) ||
-        failed(simplify(getOperation())))
-      return failure();
     IRRewriter rewriter(&getContext());
+    mergeEqual(rewriter, getOperation());
+    makeWindows(rewriter, getOperation());
+    hoistWindows(getOperation());
+    if (failed(simplify(getOperation())))
+      return failure();
     mergeEqual(rewriter, getOperation());
     for (graph::DispatchOp dispatch : attentions)
       separateDestinations(rewriter, dispatch);

@@ -51,7 +51,8 @@ public:
       int64_t factor;
     };
     std::vector<Term> terms;
-    int64_t whole = 1; ///< The extent of the tensor in memory.
+    int64_t whole = 1;  ///< The extent of the tensor in memory.
+    int64_t border = 0; ///< Of padding, at the wider end.
   };
 
   enum class Memory : uint8_t { Spm, Acc };
@@ -66,8 +67,6 @@ public:
     Traffic traffic = Traffic::None;
     /// The matrix engine's `a`: its rows may get room between them.
     bool streams = false;
-    /// A load into a part of it, after a fill.
-    bool padded = false;
   };
 
   /// A step of each tile; the lists index `dims`.

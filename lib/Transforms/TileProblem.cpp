@@ -74,8 +74,7 @@ namespace {
 
 class NestBuilder {
 public:
-  NestBuilder(linalg::LinalgOp root, StringRef name, bool padsInTiles)
-      : padsInTiles(padsInTiles) {
+  NestBuilder(linalg::LinalgOp root, StringRef name) {
     nest.root = root;
     nest.problem.name = name.str();
   }
@@ -240,26 +239,13 @@ private:
     });
   }
 
-  /// One contraction per `mma`, and whole tiles along padded dimensions.
+  /// One contraction per `mma`.
   void restrict(linalg::LinalgOp op) {
     SmallVector<unsigned> loops = dims.lookup(op);
     if (auto contraction = matchContraction(op);
         contraction && usesMatrixEngine(op, *contraction))
       for (unsigned loop : contraction->batch)
         nest.problem.dims[loops[loop]].kind = Kind::Unit;
-    for (OpOperand *operand : op.getDpsInputOperands())
-      if (auto pad = operand->get().getDefiningOp<tensor::PadOp>();
-          pad && padsInTiles) {
-        // Splitting a reduction would cut the padded tile.
-        for (unsigned loop : loops)
-          nest.problem.dims[loop].divides |= nest.problem.dims[loop].reduction;
-        AffineMap map = op.getMatchingIndexingMap(operand);
-        llvm::SmallBitVector padded = paddedDims(pad);
-        for (unsigned result : padded.set_bits())
-          for (unsigned loop = 0; loop < loops.size(); ++loop)
-            if (map.getResult(result).isFunctionOfDim(loop))
-              nest.problem.dims[loops[loop]].kind = Kind::Whole;
-      }
   }
 
   void addBuffer(linalg::LinalgOp op, OpOperand *operand, Memory memory,
@@ -274,10 +260,16 @@ private:
     buffer.traffic = traffic;
     AffineMap map = op.getMatchingIndexingMap(operand);
     SmallVector<unsigned> loops = dims.lookup(op);
-    for (auto [expr, extent] :
-         llvm::zip_equal(map.getResults(), type.getShape())) {
+    auto pad = operand->get().getDefiningOp<tensor::PadOp>();
+    for (auto [i, expr, extent] :
+         llvm::enumerate(map.getResults(), type.getShape())) {
       TileProblem::Extent &added = buffer.extents.emplace_back();
       added.whole = extent;
+      if (pad) {
+        int64_t low = pad.getStaticLow()[i], high = pad.getStaticHigh()[i];
+        added.whole -= low + high;
+        added.border = std::max(low, high);
+      }
       addTerms(expr, 1, loops, added.terms);
       if (added.terms.empty()) // One element of it, at a constant position.
         added.whole = 1;
@@ -297,7 +289,6 @@ private:
         continue;
       addBuffer(op, operand, Memory::Spm, made ? Traffic::None : Traffic::Load);
       TileProblem::Buffer &added = nest.problem.buffers.back();
-      added.padded = isa_and_nonnull<tensor::PadOp>(producer);
       if (matrix && operand->getOperandNumber() == 0)
         added.streams = true;
     }
@@ -333,7 +324,6 @@ private:
     nest.problem.work.push_back(std::move(work));
   }
 
-  bool padsInTiles;
   TileNest nest;
   std::optional<Attention> attention;
   SmallVector<Operation *> members;
@@ -342,7 +332,6 @@ private:
 
 } // namespace
 
-TileNest tessera::buildTileNest(linalg::LinalgOp root, StringRef name,
-                                bool padsInTiles) {
-  return NestBuilder(root, name, padsInTiles).build();
+TileNest tessera::buildTileNest(linalg::LinalgOp root, StringRef name) {
+  return NestBuilder(root, name).build();
 }

@@ -41,10 +41,8 @@ BodyOperations countOperations(mlir::Block &body);
 NumericFormat formatOf(mlir::Type type);
 
 /// Describes the nest with this root. Everything that the root reads from
-/// inside the dispatch belongs to it; paddings are made in the tiles
-/// (`padsInTiles`), or are there before.
-TileNest buildTileNest(mlir::linalg::LinalgOp root, llvm::StringRef name,
-                       bool padsInTiles = true);
+/// inside the dispatch belongs to it.
+TileNest buildTileNest(mlir::linalg::LinalgOp root, llvm::StringRef name);
 
 } // namespace tessera
 

@@ -198,9 +198,8 @@ def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp">
     of the matrix engine goes through its terms in the same order whatever the
     tiles.
 
-    Paddings become dispatches of their own where that is expected to be faster:
-    in tiles they keep the padded dimensions whole. A dispatch in which nothing
-    fits loses its paddings and producers likewise. Equal dispatches are tiled
+    A padding becomes a `tile.window` in each tile, which may reach beyond the
+    tensor's edges. A dispatch in which nothing fits is taken apart. Equal dispatches are tiled
     once (attribute `kernel`); what is left and still cannot fit is an error that
     names the nodes, the bytes needed and the bytes available.
   }];
