@@ -48,3 +48,30 @@ tile.kernel @fill(%dst: memref<64xf32, #tile.space<dram>>) {
   tile.store %t to %dst : memref<64xf32, #tile.space<spm>> to memref<64xf32, #tile.space<dram>>
   tile.return
 }
+
+// -----
+
+// A window starts at its coordinates in the tensor, the border's width before
+// the offset; dimensions with a border stay apart, even of one element.
+
+// CHECK-LABEL: isa.kernel @window
+// CHECK-NEXT:    isa.descriptor global bf16 [1, 58, 32] strides [1792, 32, 1] base 0 padding 0x3f80
+// CHECK-NEXT:    isa.descriptor spm bf16 [1, 58, 32] strides [1856, 32, 1] base 0
+// CHECK:         isa.loop rd = [[Y:r[0-9]+]], count = 58
+// CHECK:           isa.td.add td = [[T:t[0-9]+]], src = t0
+// CHECK:           isa.addi rd = [[FIRST:r[0-9]+]], ra = [[Y]], imm = -1
+// CHECK:           isa.td.window td = [[T]], src = [[T]], ra = [[FIRST]], rb = {{r[0-9]+}}, dim = 0, step = 1
+// CHECK:           isa.td.window td = [[T]], src = [[T]], ra = {{r[0-9]+}}, rb = {{r[0-9]+}}, dim = 1, step = 1
+// CHECK:           isa.load dst = {{t[0-9]+}}, src = [[T]], pad
+tile.kernel @window(%src: memref<56x56x4x8xbf16, #tile.space<dram>>, %dst: memref<58x1x58x4x8xbf16, #tile.space<dram>>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %rows = arith.constant 58 : index
+  scf.for %y = %zero to %rows step %one {
+    %t = tile.alloc {depth = 2} : memref<1x58x4x8xbf16, #tile.space<spm>>
+    tile.load %src to %t window[%y, %zero] low = [1, 1, 0, 0] high = [1, 1, 0, 0] padding = 1.0 : bf16 : memref<56x56x4x8xbf16, #tile.space<dram>> to memref<1x58x4x8xbf16, #tile.space<spm>>
+    %v = memref.subview %dst[%y, 0, 0, 0, 0][1, 1, 58, 4, 8][1, 1, 1, 1, 1] : memref<58x1x58x4x8xbf16, #tile.space<dram>> to memref<1x58x4x8xbf16, strided<[1856, 32, 8, 1], offset: ?>, #tile.space<dram>>
+    tile.store %t to %v : memref<1x58x4x8xbf16, #tile.space<spm>> to memref<1x58x4x8xbf16, strided<[1856, 32, 8, 1], offset: ?>, #tile.space<dram>>
+  }
+  tile.return
+}

@@ -38,21 +38,18 @@ func.func @batch(%x: tensor<4x8x8xf32>, %w: tensor<4x8x8xf32>) -> tensor<4x8x8xf
 
 // -----
 
-// Spatial tiles of a large image cannot be padded one by one, and it does not
-// fit whole into tiny: the padding becomes dispatches of its own there, and on
-// server, whose cores can then share the image.
+// Each tile of a padded image reads a window of the image, which may reach
+// beyond its edges.
 // TINY-LABEL: func.func @padded
 // TINY: graph.dispatch
-// TINY: linalg.fill
-// TINY: linalg.copy
-// TINY: graph.dispatch
-// TINY-NOT: linalg.copy
+// TINY: scf.for %[[Y:.*]] = %{{.*}} to %{{.*}} step
+// TINY: tile.window %{{.*}}[%[[Y]], %{{.*}}] low = [0, 1, 1] high = [0, 1, 1] padding = 0.000000e+00 : f32 into %{{.*}} : tensor<8x128x128xf32> to tensor<8x4x130xf32>
+// TINY-NOT: graph.dispatch
 // SERVER-LABEL: func.func @padded
 // SERVER: graph.dispatch
-// SERVER: linalg.fill
-// SERVER: graph.dispatch
-// SERVER: linalg.copy
-// SERVER: graph.dispatch
+// SERVER: scf.for %[[X:.*]] = %{{.*}} to %{{.*}} step
+// SERVER: scf.for %[[Y:.*]] = %{{.*}} to %{{.*}} step
+// SERVER: tile.window %{{.*}}[%[[Y]], %[[X]]] low = [0, 1, 1] high = [0, 1, 1]
 // SERVER-NOT: graph.dispatch
 func.func @padded(%x: tensor<1x8x128x128xf32>, %w: tensor<8x8x3x3xf32>) -> tensor<1x8x128x128xf32> {
   %zero = arith.constant 0.0 : f32
@@ -65,6 +62,38 @@ func.func @padded(%x: tensor<1x8x128x128xf32>, %w: tensor<8x8x3x3xf32>) -> tenso
   %c = linalg.conv_2d_nchw_fchw {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
       ins(%p, %w : tensor<1x8x130x130xf32>, tensor<8x8x3x3xf32>) outs(%f : tensor<1x8x128x128xf32>) -> tensor<1x8x128x128xf32>
   return %c : tensor<1x8x128x128xf32>
+}
+
+// -----
+
+// What a loop does not change is loaded ahead of it: here that over output
+// channels.
+// TINY-LABEL: func.func @channels_of_padded
+// SERVER-LABEL: func.func @channels_of_padded
+// TINY-NOT: scf.for
+// TINY: tile.window
+// TINY-NOT: tile.window
+// TINY: scf.for
+// TINY-NOT: tile.window
+// TINY: return
+func.func @channels_of_padded(%x: tensor<8x8x16xf32>, %w: tensor<512x3x3x16xf32>) -> tensor<8x8x512xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[1, 1, 0] high[1, 1, 0] {
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<8x8x16xf32> to tensor<10x10x16xf32>
+  %e = tensor.empty() : tensor<8x8x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8x512xf32>) -> tensor<8x8x512xf32>
+  %c = linalg.generic {
+      indexing_maps = [affine_map<(h, w, n, kh, kw, k) -> (h + kh, w + kw, k)>, affine_map<(h, w, n, kh, kw, k) -> (n, kh, kw, k)>, affine_map<(h, w, n, kh, kw, k) -> (h, w, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%p, %w : tensor<10x10x16xf32>, tensor<512x3x3x16xf32>) outs(%f : tensor<8x8x512xf32>) {
+  ^bb0(%u: f32, %v: f32, %s: f32):
+    %m = arith.mulf %u, %v : f32
+    %t = arith.addf %s, %m : f32
+    linalg.yield %t : f32
+  } -> tensor<8x8x512xf32>
+  return %c : tensor<8x8x512xf32>
 }
 
 // -----

@@ -119,3 +119,73 @@ tile.kernel @group_depth(%a: memref<8xf32, #tile.space<dram>>) {
   tile.load %a to %b shared <size = 2, stride = 1, columns = 2> : memref<8xf32, #tile.space<dram>> to memref<8xf32, #tile.space<spm>>
   tile.return
 }
+
+// -----
+
+tile.kernel @window_offsets(%a: memref<8x4xf32, #tile.space<dram>>) {
+  %i = arith.constant 0 : index
+  %b = tile.alloc : memref<4x4xf32, #tile.space<spm>>
+  // expected-error@+1 {{has 1 offsets for 2 dimensions with a border}}
+  tile.load %a to %b window[%i] low = [1, 1] high = [0, 0] padding = 0.0 : f32 : memref<8x4xf32, #tile.space<dram>> to memref<4x4xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @window_rank(%a: memref<8x4xf32, #tile.space<dram>>) {
+  %i = arith.constant 0 : index
+  %b = tile.alloc : memref<4x4xf32, #tile.space<spm>>
+  // expected-error@+1 {{needs borders and a window of the source's rank, 2}}
+  tile.load %a to %b window[%i] low = [1] high = [0] padding = 0.0 : f32 : memref<8x4xf32, #tile.space<dram>> to memref<4x4xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @window_negative(%a: memref<8x4xf32, #tile.space<dram>>) {
+  %i = arith.constant 0 : index
+  %b = tile.alloc : memref<4x4xf32, #tile.space<spm>>
+  // expected-error@+1 {{has a border of less than 0 in dimension 0}}
+  tile.load %a to %b window[%i] low = [-1, 0] high = [0, 0] padding = 0.0 : f32 : memref<8x4xf32, #tile.space<dram>> to memref<4x4xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @window_unpadded(%a: memref<8x4xf32, #tile.space<dram>>) {
+  %i = arith.constant 0 : index
+  %b = tile.alloc : memref<4x4xf32, #tile.space<spm>>
+  // expected-error@+1 {{has a window of 4 elements in dimension 0, where the source has 8 and a border of 0 and 0}}
+  tile.load %a to %b window[%i] low = [0, 1] high = [0, 0] padding = 0.0 : f32 : memref<8x4xf32, #tile.space<dram>> to memref<4x4xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @window_padding(%a: memref<8x4xf32, #tile.space<dram>>) {
+  %i = arith.constant 0 : index
+  %b = tile.alloc : memref<4x4xf32, #tile.space<spm>>
+  // expected-error@+1 {{has a window of other elements than the source's}}
+  tile.load %a to %b window[%i] low = [1, 0] high = [0, 0] padding = 0.0 : bf16 : memref<8x4xf32, #tile.space<dram>> to memref<4x4xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @window_size(%a: memref<8xf32, #tile.space<dram>>) {
+  %i = arith.constant 0 : index
+  %b = tile.alloc : memref<16xf32, #tile.space<spm>>
+  // expected-error@+1 {{has a window of 16 elements in dimension 0, where the source has 8 and a border of 2 and 1}}
+  tile.load %a to %b window[%i] low = [2] high = [1] padding = 0.0 : f32 : memref<8xf32, #tile.space<dram>> to memref<16xf32, #tile.space<spm>>
+  tile.return
+}
+
+// -----
+
+tile.kernel @window_shared(%a: memref<8xf32, #tile.space<dram>>) {
+  %i = arith.constant 0 : index
+  %b = tile.alloc : memref<2xf32, #tile.space<spm>>
+  // expected-error@+1 {{is shared: its window of 2 elements may lie in a border of 2}}
+  tile.load %a to %b window[%i] low = [2] high = [0] padding = 0.0 : f32 shared <size = 2, stride = 1, columns = 2> : memref<8xf32, #tile.space<dram>> to memref<2xf32, #tile.space<spm>>
+  tile.return
+}

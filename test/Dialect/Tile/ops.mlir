@@ -79,3 +79,22 @@ tile.kernel @shared_load(%a: memref<8xf32, #tile.space<dram>>) {
   tile.load %a to %b shared <size = 4, stride = 1, columns = 4> : memref<8xf32, #tile.space<dram>> to memref<8xf32, #tile.space<spm>>
   tile.return
 }
+
+// A load of a window that may reach beyond the edges, and its form on tensors.
+// CHECK-LABEL: tile.kernel @window
+tile.kernel @window(%a: memref<56x56x8xf32, #tile.space<dram>>) {
+  %y = arith.constant 4 : index
+  %x = arith.constant 0 : index
+  %b = tile.alloc {depth = 2} : memref<16x58x8xf32, #tile.space<spm>>
+  // CHECK: tile.load %{{.*}} to %{{.*}} window[%{{.*}}, %{{.*}}] low = [1, 1, 0] high = [1, 1, 0] padding = 0.000000e+00 : f32 shared <size = 2, stride = 1, columns = 2> : memref<56x56x8xf32, #tile.space<dram>> to memref<16x58x8xf32, #tile.space<spm>>
+  tile.load %a to %b window[%y, %x] low = [1, 1, 0] high = [1, 1, 0] padding = 0.0 : f32 shared <size = 2, stride = 1, columns = 2> : memref<56x56x8xf32, #tile.space<dram>> to memref<16x58x8xf32, #tile.space<spm>>
+  tile.return
+}
+
+// CHECK-LABEL: func.func @window_of_tensor
+func.func @window_of_tensor(%a: tensor<56x56xbf16>, %y: index) -> tensor<16x56xbf16> {
+  %e = tensor.empty() : tensor<16x56xbf16>
+  // CHECK: tile.window %{{.*}}[%{{.*}}] low = [2, 0] high = [0, 0] padding = 1.000000e+00 : bf16 into %{{.*}} : tensor<56x56xbf16> to tensor<16x56xbf16>
+  %r = tile.window %a[%y] low = [2, 0] high = [0, 0] padding = 1.0 : bf16 into %e : tensor<56x56xbf16> to tensor<16x56xbf16>
+  return %r : tensor<16x56xbf16>
+}
