@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeFixture.h"
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/runtime/Executable.h"
 #include "tessera/runtime/MemoryPool.h"
 #include "tessera/runtime/Stream.h"
@@ -368,7 +369,7 @@ TEST_P(MisuseTest, ReservationsHoldAllSlots) {
 TEST_P(MisuseTest, KernelsOfAnotherSpace) {
   Object object;
   object.architectureName = "tiny";
-  object.isaHash = device.architecture().isaHash();
+  object.isaKeys = isaKeys(device.architecture());
   object.timingHash = device.architecture().timingHash();
   KernelCode code;
   code.name = "k";
