@@ -110,10 +110,12 @@ def Device_ProgramOp : Device_Op<"program", [IsolatedFromAbove, SingleBlock, Sym
     SymbolNameAttr:$sym_name,
     Device_TensorArrayAttr:$inputs,
     Device_TensorArrayAttr:$outputs,
-    OptionalAttr<I64Attr>:$arena_bytes);
+    OptionalAttr<I64Attr>:$arena_bytes,
+    OptionalAttr<I64Attr>:$shared_arena_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `inputs` $inputs `outputs` $outputs (`arena` $arena_bytes^)?
+    (`shared_arena` $shared_arena_bytes^)?
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
@@ -145,15 +147,15 @@ def Device_ConstantOp : Device_ProgramOpOf<"constant", [Pure]> {
 }
 
 def Device_AllocOp : Device_ProgramOpOf<"alloc"> {
-  let summary = "A buffer in the program's arena";
+  let summary = "A buffer in one of the program's arenas";
   let description = [{
     Its contents are undefined at first. It lives from its first to its last
     use; buffers whose lives do not overlap may share memory. `plan-arena` sets
-    the offset in bytes (`at`).
+    the offset in bytes (`at`), in DRAM or in the `shared` SRAM.
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, UnitAttr:$shared);
   let results = (outs Res<Device_BufferType, "", [MemAlloc]>:$buffer);
-  let assemblyFormat = "(`at` $offset^)? attr-dict `:` qualified(type($buffer))";
+  let assemblyFormat = "(`shared` $shared^)? (`at` $offset^)? attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 

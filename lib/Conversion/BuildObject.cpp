@@ -157,7 +157,9 @@ Status ObjectBuilder::addPacketOf(Operation &op) {
       .Case<device::AllocOp>([&](device::AllocOp alloc) -> Status {
         if (!alloc.getOffset())
           return error(&op, "the buffer has no place yet; run plan-arena");
-        buffers[alloc.getBuffer()] = {SymbolKind::Arena, 0, *alloc.getOffset()};
+        buffers[alloc.getBuffer()] = {
+            alloc.getShared() ? SymbolKind::SharedArena : SymbolKind::Arena, 0,
+            uint64_t(*alloc.getOffset())};
         return Status::success();
       })
       .Case<device::DispatchOp>(
@@ -219,6 +221,7 @@ Status ObjectBuilder::addProgram(device::ProgramOp program) {
     buffers[buffer] = {SymbolKind::Output, uint32_t(index), 0};
   }
   object.arenaBytes = program.getArenaBytes().value_or(0);
+  object.sharedArenaBytes = program.getSharedArenaBytes().value_or(0);
   planLiveBytes(program);
   for (Operation &op : program.getBody().front())
     TESSERA_RETURN_IF_ERROR(addPacketOf(op));

@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tessera/Conversion/MemoryPlan.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Conversion/SharedPlan.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_PLANARENAPASS
@@ -29,8 +30,9 @@ static LogicalResult planArena(device::ProgramOp program,
   for (Operation &op : program.getBody().front())
     positions.insert({&op, positions.size()});
 
-  MemoryPlanProblem problem{"the arena", arch.dram.bytes, {}};
+  MemoryPlanProblem all{"the arena", arch.shared.bytes, {}};
   SmallVector<device::AllocOp> allocs;
+  std::vector<uint32_t> accesses;
   for (auto alloc : program.getBody().front().getOps<device::AllocOp>()) {
     MemoryPlanProblem::Buffer buffer;
     buffer.name = std::to_string(allocs.size());
@@ -44,16 +46,37 @@ static LogicalResult planArena(device::ProgramOp program,
     if (alloc.getBuffer().use_empty())
       buffer.begin = buffer.end = positions[alloc];
     allocs.push_back(alloc);
-    problem.buffers.push_back(std::move(buffer));
+    accesses.push_back(llvm::range_size(alloc.getBuffer().getUsers()));
+    all.buffers.push_back(std::move(buffer));
   }
-  auto plan = planMemory(problem);
+  if (Status status = all.check(); !status.ok())
+    return program.emitError(status.message());
+  SharedPlan shared = planShared(all, accesses);
+  if (Status status = shared.verify(all); !status.ok())
+    return program.emitError(status.message());
+  MemoryPlanProblem rest{"the arena", arch.dram.bytes, {}};
+  SmallVector<device::AllocOp> inDram;
+  for (auto [alloc, buffer, offset] :
+       llvm::zip_equal(allocs, all.buffers, shared.offsets)) {
+    if (offset) {
+      alloc.setOffset(*offset);
+      alloc.setShared(true);
+      continue;
+    }
+    inDram.push_back(alloc);
+    rest.buffers.push_back(buffer);
+  }
+  auto plan = planMemory(rest);
   if (!plan)
     return program.emitError(plan.status().message());
-  if (Status status = plan->verify(problem); !status.ok())
+  if (Status status = plan->verify(rest); !status.ok())
     return program.emitError(status.message());
-  for (auto [alloc, offset] : llvm::zip_equal(allocs, plan->offsets))
+  for (auto [alloc, offset] : llvm::zip_equal(inDram, plan->offsets))
     alloc.setOffset(offset);
   program.setArenaBytes(llvm::alignTo(plan->peakBytes, arenaAlignment));
+  if (shared.peakBytes)
+    program.setSharedArenaBytes(
+        llvm::alignTo(shared.peakBytes, arenaAlignment));
   return success();
 }
 

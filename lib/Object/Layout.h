@@ -63,7 +63,8 @@ public:
   uint32_t rodata() const { return map() + 1; }
   uint32_t args() const { return map() + 2; }
   uint32_t arena() const { return map() + 3; }
-  uint32_t input(uint32_t index) const { return map() + 4 + index; }
+  uint32_t sharedArena() const { return map() + 4; }
+  uint32_t input(uint32_t index) const { return map() + 5 + index; }
   uint32_t output(uint32_t index) const { return input(inputs) + index; }
   uint32_t count() const { return output(outputs); }
 

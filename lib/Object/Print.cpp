@@ -28,6 +28,9 @@ std::string print(const Object &object, const Reference &reference) {
   case SymbolKind::Arena:
     text = "arena";
     break;
+  case SymbolKind::SharedArena:
+    text = "shared arena";
+    break;
   case SymbolKind::Input:
     text = fmt::format("input.{} ({})", reference.index,
                        object.inputs[reference.index].name);
@@ -71,7 +74,8 @@ public:
         "kernels       {} ({} bytes of text, {} descriptors, {} lane programs)",
         object.kernels.size(), textBytes, descriptors, maps.size());
     line("constants     {} bytes", object.rodata.size());
-    line("arena         {} bytes", object.arenaBytes);
+    line("arena         {} bytes, {} more in shared SRAM", object.arenaBytes,
+         object.sharedArenaBytes);
     line("commands      {} packets", object.commands.size() / isa::packetBytes);
     uint64_t macs = 0;
     for (const OperatorRecord &record : object.workload)
@@ -100,6 +104,7 @@ public:
     printWorkload();
     section(".rodata", object.rodata.size());
     section(".bss", object.arenaBytes);
+    section(".bss.shared", object.sharedArenaBytes);
     return std::move(text);
   }
 

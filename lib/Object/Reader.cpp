@@ -113,11 +113,14 @@ static Result<Object> readSections(const InputFile &file) {
   TESSERA_RETURN_IF_ERROR(copy(".rodata", &Object::rodata));
   TESSERA_RETURN_IF_ERROR(copy(".tsr.args", &Object::args));
   TESSERA_RETURN_IF_ERROR(copy(".tsr.commands", &Object::commands));
-  TESSERA_RETURN_IF_ERROR(
-      decodeSection(file, ".bss", [&](const InputSection &section) {
-        object.arenaBytes = section.size;
-        return Status::success();
-      }));
+  for (auto [name, bytes] :
+       {std::pair(".bss", &Object::arenaBytes),
+        std::pair(".bss.shared", &Object::sharedArenaBytes)})
+    TESSERA_RETURN_IF_ERROR(
+        decodeSection(file, name, [&](const InputSection &section) {
+          object.*bytes = section.size;
+          return Status::success();
+        }));
   for (auto [name, section] :
        {std::pair(".rela.tsr.args", Relocation::Section::Args),
         std::pair(".rela.tsr.commands", Relocation::Section::Commands)})

@@ -172,6 +172,8 @@ private:
       return {"rodata", 1, object.rodata.size()};
     case SymbolKind::Arena:
       return {"arena", 1, object.arenaBytes};
+    case SymbolKind::SharedArena:
+      return {"shared arena", 1, object.sharedArenaBytes};
     case SymbolKind::Input:
       return tensor("input", object.inputs);
     case SymbolKind::Output:
@@ -303,10 +305,12 @@ static Status verifyReports(const Object &object) {
     if (dispatch.packet >= numPackets)
       return invalid(fmt::format(".tsr.dispatches: {}: packet {} of {}",
                                  dispatch.name, dispatch.packet, numPackets));
-    if (dispatch.liveBytes > object.arenaBytes)
+    if (dispatch.liveBytes > object.arenaBytes &&
+        dispatch.liveBytes - object.arenaBytes > object.sharedArenaBytes)
       return invalid(fmt::format(
-          ".tsr.dispatches: {}: {} bytes of {} of the arena are live",
-          dispatch.name, dispatch.liveBytes, object.arenaBytes));
+          ".tsr.dispatches: {}: {} bytes are live; the arenas have {} and {}",
+          dispatch.name, dispatch.liveBytes, object.arenaBytes,
+          object.sharedArenaBytes));
     for (uint32_t op : dispatch.operators)
       if (op >= object.workload.size())
         return invalid(fmt::format(".tsr.dispatches: {}: operator {} of {}",

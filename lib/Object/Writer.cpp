@@ -19,6 +19,8 @@ uint32_t SymbolIndices::symbolOf(const Reference &reference) const {
     return rodata();
   case SymbolKind::Arena:
     return arena();
+  case SymbolKind::SharedArena:
+    return sharedArena();
   case SymbolKind::Input:
     return input(reference.index);
   case SymbolKind::Output:
@@ -42,6 +44,8 @@ std::optional<Reference> SymbolIndices::referenceTo(uint32_t symbol) const {
     return Reference{SymbolKind::Args};
   if (symbol == arena())
     return Reference{SymbolKind::Arena};
+  if (symbol == sharedArena())
+    return Reference{SymbolKind::SharedArena};
   if (symbol < output(0))
     return Reference{SymbolKind::Input, symbol - input(0)};
   return Reference{SymbolKind::Output, symbol - output(0)};
@@ -112,9 +116,8 @@ public:
     uint32_t records = add(".tsr.records", SHT_PROGBITS, SHF_ALLOC,
                            dataAlignment, encodeRecords(object));
     addRecordRelocations(records);
-    uint32_t arena =
-        add(".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, dataAlignment, {});
-    image.section(arena).noBitsSize = object.arenaBytes;
+    uint32_t arena = addArena(".bss", object.arenaBytes);
+    uint32_t sharedArena = addArena(".bss.shared", object.sharedArenaBytes);
     add(".tsr.dispatches", sectionDispatches, 0, 4, encodeDispatches(object));
     add(".tsr.workload", sectionWorkload, 0, 4, encodeWorkload(object));
 
@@ -133,6 +136,8 @@ public:
     symbols.define("rodata", STT_OBJECT, rodata, 0, object.rodata.size());
     symbols.define("args", STT_OBJECT, args, 0, object.args.size());
     symbols.define("arena", STT_OBJECT, arena, 0, object.arenaBytes);
+    symbols.define("shared_arena", STT_OBJECT, sharedArena, 0,
+                   object.sharedArenaBytes);
     for (size_t i = 0; i < object.inputs.size(); ++i)
       symbols.require(fmt::format("input.{}", i));
     for (size_t i = 0; i < object.outputs.size(); ++i)
@@ -148,6 +153,12 @@ public:
   }
 
 private:
+  uint32_t addArena(std::string name, uint64_t bytes) {
+    uint32_t section = add(std::move(name), SHT_NOBITS, SHF_ALLOC | SHF_WRITE,
+                           dataAlignment, {});
+    image.section(section).noBitsSize = bytes;
+    return section;
+  }
   static constexpr uint64_t dataAlignment = 64;
 
   uint32_t add(std::string name, uint32_t type, uint64_t flags,

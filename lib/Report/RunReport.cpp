@@ -91,7 +91,7 @@ static FootprintReport measureFootprint(const Object &object) {
     footprint.inputs += input.bytes;
   for (const TensorSignature &output : object.outputs)
     footprint.outputs += output.bytes;
-  footprint.arena = object.arenaBytes;
+  footprint.arena = object.arenaBytes + object.sharedArenaBytes;
   return footprint;
 }
 

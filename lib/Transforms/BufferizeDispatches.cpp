@@ -122,7 +122,8 @@ public:
     builder.setInsertionPoint(entry);
     auto program = device::ProgramOp::create(
         builder, loc, name, signature(entry.getArgumentTypes(), true),
-        signature(result.getOperandTypes(), false), IntegerAttr());
+        signature(result.getOperandTypes(), false), IntegerAttr(),
+        IntegerAttr());
     Block *block = builder.createBlock(&program.getBody());
     builder.setInsertionPointToStart(block);
     for (BlockArgument argument : entry.getArguments())
@@ -290,7 +291,7 @@ private:
 
   Value allocate(Location loc, Type type) {
     return device::AllocOp::create(builder, loc, bufferType(type),
-                                   IntegerAttr());
+                                   IntegerAttr(), /*shared=*/false);
   }
 
   /// Booleans are stored as i8.

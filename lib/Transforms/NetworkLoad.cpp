@@ -78,13 +78,22 @@ uint32_t NetworkLoad::coreNode(uint32_t core, uint32_t cores) const {
 const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
                                                   uint32_t interleave,
                                                   Group group) {
-  uint64_t unit = mapping->channelBytes();
-  uint64_t period = unit * arch.dram.channels;
+  const std::vector<uint32_t> &ports =
+      share.shared ? arch.noc.sharedPorts : arch.noc.memoryPorts;
+  uint64_t unit = share.shared ? std::max<uint64_t>(arch.dma.burstBytes,
+                                                    arch.dram.atomBytes())
+                               : mapping->channelBytes();
+  uint64_t numTargets = share.shared ? arch.shared.slices : arch.dram.channels;
+  uint64_t period = unit * numTargets;
+  auto targetOf = [&](uint64_t address) {
+    return share.shared ? uint32_t(address / unit)
+                        : mapping->channelOf(address);
+  };
   uint64_t rows = period / std::gcd(share.pitch, period);
   // Rows that begin at many channels reach all of them alike.
   constexpr uint64_t many = 8;
   if (rows > many || share.run >= period) {
-    share = {period, period, 1, 1, 1};
+    share = {period, period, 1, 1, 1, share.shared};
     rows = 1;
   }
   auto [place, isNew] = known.try_emplace({share, cores, interleave, group});
@@ -92,7 +101,6 @@ const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
   if (!isNew)
     return links;
   links.assign(numLinks, 0);
-  const std::vector<uint32_t> &ports = arch.noc.memoryPorts;
   uint64_t turns = (share.runs + share.count - 1) / share.count;
   double flits = double((arch.dma.burstBytes + arch.noc.linkBytes - 1) /
                         arch.noc.linkBytes);
@@ -105,8 +113,8 @@ const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
     double all = 0;
     // Runs beyond a turn of the channels repeat what is counted already.
     for (uint64_t row = 0; row < rows; ++row)
-      for (uint64_t turn = 0;
-           turn < std::min<uint64_t>(turns, arch.dram.channels); ++turn) {
+      for (uint64_t turn = 0; turn < std::min<uint64_t>(turns, numTargets);
+           ++turn) {
         uint64_t run = position + turn * share.count;
         if (run >= share.runs)
           continue;
@@ -115,7 +123,7 @@ const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
             std::min((share.run + unit - 1) / unit, uint64_t(period / unit));
         for (uint64_t i = 0; i < count; ++i) {
           uint64_t address = (begin + i * unit) % period;
-          parts[ports[mapping->channelOf(address) % ports.size()] % nodes] += 1;
+          parts[ports[targetOf(address) % ports.size()] % nodes] += 1;
           ++all;
         }
       }

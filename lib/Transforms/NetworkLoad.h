@@ -34,6 +34,7 @@ public:
   struct Share {
     uint64_t pitch, run, runs;
     uint32_t count, divisor;
+    bool shared = false; ///< It is in the shared SRAM.
     auto operator<=>(const Share &) const = default;
   };
 

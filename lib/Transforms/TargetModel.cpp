@@ -17,6 +17,11 @@ using namespace tessera;
 
 static uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
+/// Adjacent bytes of one slice of the shared SRAM (docs/timing.md).
+static uint64_t sliceUnit(const Architecture &arch) {
+  return std::max<uint64_t>(arch.dma.burstBytes, arch.dram.atomBytes());
+}
+
 unsigned TargetModel::maxLoops() const { return isa::maxLoopDepth; }
 
 bool TargetModel::isRectangle(uint32_t count) const {
@@ -112,8 +117,9 @@ double TargetModel::vectorCycles(uint64_t elements, unsigned aluOps,
 double TargetModel::channelShare(const Transfer &transfer) const {
   // Addresses go round the channels in units; rows may all start at the same
   // few channels.
-  uint64_t channels = arch.dram.channels;
-  uint64_t unit = channelBytes, period = channels * unit;
+  uint64_t channels = transfer.shared ? arch.shared.slices : arch.dram.channels;
+  uint64_t unit = transfer.shared ? sliceUnit(arch) : channelBytes;
+  uint64_t period = channels * unit;
   uint64_t common = std::gcd(transfer.stride, period);
   uint64_t starts = std::min(transfer.rows, period / common);
   uint64_t run = std::min(transfer.rowBytes, common);
@@ -125,8 +131,20 @@ double TargetModel::channelShare(const Transfer &transfer) const {
   return std::min(1.0, covered / double(channels));
 }
 
+double TargetModel::sharedTransferCycles(const Transfer &transfer,
+                                         unsigned sharers) const {
+  // A slice begins a request a cycle, if its banks are as wide together.
+  uint64_t wide = uint64_t(arch.shared.banks) * arch.shared.bankWidth;
+  double each = std::max(1.0, double(arch.dma.burstBytes) / double(wide));
+  double perCycle = double(arch.shared.slices) / each / std::max(1u, sharers);
+  return std::max(bursts(transfer) / perCycle / channelShare(transfer),
+                  bursts(transfer) / arch.dma.loadBursts);
+}
+
 double TargetModel::transferCycles(const Transfer &transfer,
                                    unsigned sharers) const {
+  if (transfer.shared)
+    return sharedTransferCycles(transfer, sharers);
   // Long runs reach about this much of the peak.
   constexpr double reachable = 0.95;
   double perCycle = arch.dramBytesPerCycle() * arch.dram.refreshFactor() *

@@ -56,6 +56,7 @@ public:
   /// others of `beside` cores ask for other parts of the same rows.
   struct Transfer {
     uint64_t rows, rowBytes, stride, beside;
+    bool shared = false; ///< It is in the shared SRAM instead.
   };
   /// The bursts that it takes.
   double bursts(const Transfer &transfer) const;
@@ -74,8 +75,10 @@ public:
   double tileOverhead() const { return 24; }
 
 private:
-  /// The part of the memory channels that serve a transfer.
+  /// The part of the memory channels, or of the shared SRAM's slices, that
+  /// serve a transfer.
   double channelShare(const Transfer &transfer) const;
+  double sharedTransferCycles(const Transfer &transfer, unsigned sharers) const;
   double scale(NumericFormat format) const;
   /// The part of a turn of the SPM's banks in which an access of so many bytes
   /// meets one of the matrix engine's.

@@ -248,10 +248,11 @@ TargetModel::Transfer TileCost::transfer(const TilePlan &plan,
     inner *= uint64_t(extents[i].whole);
     contiguous = contiguous && int64_t(size) == extents[i].whole;
   }
-  return {rows, run, stride, beside};
+  return {rows, run, stride, beside, problem.buffers[buffer].shared};
 }
 
 NetworkLoad::Share TileCost::share(const TilePlan &plan, size_t buffer) const {
+  bool shared = problem.buffers[buffer].shared;
   const auto &extents = problem.buffers[buffer].extents;
   uint64_t run = problem.buffers[buffer].elementBytes;
   for (size_t i = extents.size(); i-- > 0;) {
@@ -263,8 +264,8 @@ NetworkLoad::Share TileCost::share(const TilePlan &plan, size_t buffer) const {
     // The dimension along which memory holds parts of tiles side by side.
     uint64_t pitch = run * uint64_t(extents[i].whole);
     run *= uint64_t(size);
-    NetworkLoad::Share share{pitch, run, std::max<uint64_t>(1, pitch / run), 1,
-                             1};
+    NetworkLoad::Share share{pitch, run, std::max<uint64_t>(1, pitch / run),
+                             1,     1,   shared};
     for (const auto &term : extents[i].terms) {
       if (plan.grid[term.dim] == 1)
         continue;
@@ -280,7 +281,7 @@ NetworkLoad::Share TileCost::share(const TilePlan &plan, size_t buffer) const {
     }
     return share;
   }
-  return {run, run, 1, 1, 1};
+  return {run, run, 1, 1, 1, shared};
 }
 
 NetworkLoad::Group TileCost::group(const TilePlan &plan, size_t buffer) const {
@@ -384,6 +385,7 @@ double TileCost::cycles(TilePlan &plan) const {
     cores *= unsigned(std::min<int64_t>(plan.grid[dim], trips(plan, dim)));
   }
   double load = 0, store = 0, firstLoad = 0, lastStore = 0, refills = 0;
+  double moved[2] = {0, 0}; // By DRAM, by the shared SRAM.
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     Traffic traffic = problem.buffers[i].traffic;
     if (traffic == Traffic::None)
@@ -393,6 +395,7 @@ double TileCost::cycles(TilePlan &plan) const {
     double once = target.transferCycles(tile, sharers), count = moves(plan, i);
     (traffic == Traffic::Load ? load : store) += once * count;
     (traffic == Traffic::Load ? firstLoad : lastStore) += once;
+    moved[problem.buffers[i].shared] += once * (count - 1);
     if (plan.panelDepth < 2 && isPanel(plan, i))
       refills += (count - 1) * (once + target.transferLatency());
   }
@@ -434,8 +437,7 @@ double TileCost::cycles(TilePlan &plan) const {
                    (matrix > 0 ? matrix / allTiles : 0);
   double pipeline = std::max(
       {matrix, vector, networkCycles(plan), load - firstLoad + lastMatrix,
-       store - lastStore, load + store - firstLoad - lastStore,
-       allTiles * target.tileOverhead(),
+       store - lastStore, moved[0], moved[1], allTiles * target.tileOverhead(),
        (allTiles - 1) * turn / plan.depth + lastMatrix,
        (outputTiles - 1) * outputTurn / plan.depth,
        matrix > 0 ? (outputTiles - 1) * accTurn / plan.accDepth : 0});

@@ -25,6 +25,7 @@
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "tessera/Conversion/SharedPlan.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -64,6 +65,101 @@ static void expandInsertions(RewriterBase &rewriter,
   }
 }
 
+namespace {
+
+/// The architecture, and which of the function's tensors its shared SRAM will
+/// hold.
+class Machine {
+public:
+  Machine(const Architecture &arch, func::FuncOp function);
+
+  /// Of the arguments of the dispatch's body, those in the shared SRAM.
+  SharedTensors sharedOf(graph::DispatchOp dispatch) const;
+
+  const Architecture &arch;
+
+private:
+  /// The value whose memory `value` is.
+  static Value findOwner(Value value);
+  llvm::DenseSet<Value> shared; ///< Owners.
+};
+
+} // namespace
+
+Value Machine::findOwner(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+            op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    auto dispatch = dyn_cast<graph::DispatchOp>(op);
+    if (!dispatch)
+      break;
+    Value output =
+        dispatch.getOutputs()[cast<OpResult>(value).getResultNumber()];
+    if (!output.getDefiningOp<graph::DispatchOp>())
+      break;
+    value = output;
+  }
+  return value;
+}
+
+/// As plan-arena will place them, if nothing is taken apart any more.
+Machine::Machine(const Architecture &arch, func::FuncOp function) : arch(arch) {
+  MemoryPlanProblem problem{"the arena", arch.shared.bytes, {}};
+  llvm::MapVector<Value, unsigned> numbers;
+  std::vector<uint32_t> accesses;
+  uint32_t position = 0;
+  for (auto dispatch : function.getOps<graph::DispatchOp>()) {
+    auto access = [&](Value value) {
+      Value owner = findOwner(value);
+      if (!owner.getDefiningOp<graph::DispatchOp>())
+        return;
+      auto [place, isNew] = numbers.try_emplace(owner, accesses.size());
+      if (isNew) {
+        auto type = cast<ShapedType>(owner.getType());
+        uint64_t bytes =
+            std::max<int64_t>(1, type.getNumElements() *
+                                     ((type.getElementTypeBitWidth() + 7) / 8));
+        problem.buffers.push_back(
+            {"", bytes, deviceAlignment(bytes), 1, position, position});
+        accesses.push_back(0);
+      }
+      problem.buffers[place->second].end = position;
+      ++accesses[place->second];
+    };
+    for (Value input : dispatch.getInputs())
+      access(input);
+    for (Value result : dispatch.getResults())
+      access(result);
+    ++position;
+  }
+  // Results of the function have memory of their own.
+  for (Value result : function.getBody().front().getTerminator()->getOperands())
+    if (auto found = numbers.find(findOwner(result)); found != numbers.end())
+      problem.buffers[found->second].bytes = uint64_t(1) << 48;
+  if (!problem.check().ok())
+    return;
+  SharedPlan plan = planShared(problem, accesses);
+  for (auto [owner, number] : numbers)
+    if (plan.offsets[number])
+      shared.insert(owner);
+}
+
+SharedTensors Machine::sharedOf(graph::DispatchOp dispatch) const {
+  SharedTensors result;
+  Block &body = dispatch.getBody().front();
+  size_t numInputs = dispatch.getInputs().size();
+  for (auto [index, input] : llvm::enumerate(dispatch.getInputs()))
+    if (shared.contains(findOwner(input)))
+      result.insert(body.getArgument(index));
+  for (auto [index, value] : llvm::enumerate(dispatch.getResults()))
+    if (shared.contains(findOwner(value)))
+      result.insert(body.getArgument(numInputs + index));
+  return result;
+}
+
 /// What is tiled by itself: what is not computed for another operation's tile.
 static SmallVector<linalg::LinalgOp> findRoots(graph::DispatchOp dispatch) {
   SmallVector<linalg::LinalgOp> roots;
@@ -81,16 +177,17 @@ static SmallVector<linalg::LinalgOp> findRoots(graph::DispatchOp dispatch) {
 
 /// Plans all nests of a dispatch, or says why that is not possible.
 static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
-                                                     const Architecture &arch) {
+                                                     const Machine &machine) {
   std::string name;
   if (auto nodes = dispatch->getAttrOfType<ArrayAttr>(nodesAttrName))
     for (auto node : nodes.getAsRange<StringAttr>())
       name += (name.empty() ? "" : ", ") + node.getValue().str();
   SmallVector<linalg::LinalgOp> roots = findRoots(dispatch);
-  TargetModel target(arch, std::max<unsigned>(1, roots.size()));
+  TargetModel target(machine.arch, std::max<unsigned>(1, roots.size()));
+  SharedTensors shared = machine.sharedOf(dispatch);
   std::vector<PlannedNest> result;
   for (linalg::LinalgOp root : roots) {
-    TileNest nest = buildTileNest(root, name);
+    TileNest nest = buildTileNest(root, name, shared);
     TESSERA_ASSIGN_OR_RETURN(TileChoice choice,
                              chooseTiles(nest.problem, target));
     TESSERA_RETURN_IF_ERROR(verifyPlan(nest.problem, choice.best, target));
@@ -500,20 +597,21 @@ static SmallVector<graph::DispatchOp> takeApart(RewriterBase &rewriter,
 static bool wantsAttentionApart(RewriterBase &rewriter,
                                 graph::DispatchOp dispatch,
                                 ArrayRef<PlannedNest> plan,
-                                const Architecture &arch) {
+                                const Machine &machine) {
   if (!findAttention(dispatch.getBody().front()))
     return false;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointAfter(dispatch);
   auto copy = cast<graph::DispatchOp>(rewriter.clone(*dispatch));
   SmallVector<graph::DispatchOp> parts = takeApart(rewriter, copy);
-  double cycles = -TargetModel(arch).dispatchOverhead();
+  double overhead = TargetModel(machine.arch).dispatchOverhead();
+  double cycles = -overhead;
   bool good = true;
   for (graph::DispatchOp part : parts) {
-    Result<std::vector<PlannedNest>> planned = planDispatch(part, arch);
+    Result<std::vector<PlannedNest>> planned = planDispatch(part, machine);
     good &= planned.ok();
     if (good)
-      cycles += expectedCycles(*planned) + TargetModel(arch).dispatchOverhead();
+      cycles += expectedCycles(*planned) + overhead;
   }
   for (graph::DispatchOp part : llvm::reverse(parts))
     rewriter.eraseOp(part);
@@ -542,12 +640,13 @@ struct TileDispatchesPass
     while (!dispatches.empty()) {
       for (graph::DispatchOp dispatch : dispatches)
         expandInsertions(rewriter, dispatch);
+      Machine machine(*architecture, function);
       SmallVector<graph::DispatchOp> parts;
       for (const auto &group : groupEqualDispatches(dispatches)) {
         Result<std::vector<PlannedNest>> plan =
-            planDispatch(group.front(), *architecture);
+            planDispatch(group.front(), machine);
         if (plan.ok() &&
-            !wantsAttentionApart(rewriter, group.front(), *plan, *architecture))
+            !wantsAttentionApart(rewriter, group.front(), *plan, machine))
           good &= succeeded(tile(rewriter, group, *plan, kernel++));
         else
           good &= succeeded(takeApart(rewriter, group, plan.status(), parts));

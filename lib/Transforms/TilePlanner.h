@@ -67,6 +67,8 @@ public:
     Traffic traffic = Traffic::None;
     /// The matrix engine's `a`: its rows may get room between them.
     bool streams = false;
+    /// Its tensor is in the shared SRAM.
+    bool shared = false;
   };
 
   /// A step of each tile; the lists index `dims`.

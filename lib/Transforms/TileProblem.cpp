@@ -74,7 +74,9 @@ namespace {
 
 class NestBuilder {
 public:
-  NestBuilder(linalg::LinalgOp root, StringRef name) {
+  NestBuilder(linalg::LinalgOp root, StringRef name,
+              const SharedTensors &shared)
+      : shared(shared) {
     nest.root = root;
     nest.problem.name = name.str();
   }
@@ -248,6 +250,30 @@ private:
         nest.problem.dims[loops[loop]].kind = Kind::Unit;
   }
 
+  /// The dispatch's argument that a tile is loaded from or stored to; null if
+  /// it is neither directly.
+  static Value findTensor(OpOperand &operand, Traffic traffic) {
+    if (traffic == Traffic::Store) {
+      Value result =
+          cast<linalg::LinalgOp>(operand.getOwner()).getTiedOpResult(&operand);
+      Block *body = operand.getOwner()->getBlock();
+      Operation *yield = body->getTerminator();
+      unsigned first = body->getNumArguments() - yield->getNumOperands();
+      for (auto [index, value] : llvm::enumerate(yield->getOperands()))
+        if (value == result)
+          return body->getArgument(first + index);
+    }
+    // Through views of it; what is made in the dispatch ends elsewhere.
+    Value value = operand.get();
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<tensor::PadOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+               tensor::CollapseShapeOp>(op))
+        return {};
+      value = op->getOperand(0);
+    }
+    return value;
+  }
+
   void addBuffer(linalg::LinalgOp op, OpOperand *operand, Memory memory,
                  Traffic traffic) {
     auto type = dyn_cast<RankedTensorType>(operand->get().getType());
@@ -258,6 +284,8 @@ private:
     buffer.elementBytes = (type.getElementTypeBitWidth() + 7) / 8;
     buffer.memory = memory;
     buffer.traffic = traffic;
+    buffer.shared = traffic != Traffic::None &&
+                    shared.contains(findTensor(*operand, traffic));
     AffineMap map = op.getMatchingIndexingMap(operand);
     SmallVector<unsigned> loops = dims.lookup(op);
     auto pad = operand->get().getDefiningOp<tensor::PadOp>();
@@ -324,6 +352,7 @@ private:
     nest.problem.work.push_back(std::move(work));
   }
 
+  const SharedTensors &shared;
   TileNest nest;
   std::optional<Attention> attention;
   SmallVector<Operation *> members;
@@ -332,6 +361,7 @@ private:
 
 } // namespace
 
-TileNest tessera::buildTileNest(linalg::LinalgOp root, StringRef name) {
-  return NestBuilder(root, name).build();
+TileNest tessera::buildTileNest(linalg::LinalgOp root, StringRef name,
+                                const SharedTensors &shared) {
+  return NestBuilder(root, name, shared).build();
 }

@@ -17,6 +17,9 @@
 
 namespace tessera {
 
+/// Arguments of a dispatch's body.
+using SharedTensors = llvm::SmallDenseSet<mlir::Value>;
+
 /// One loop nest of a dispatch: a root with the producers that run on its
 /// tiles.
 struct TileNest {
@@ -41,8 +44,10 @@ BodyOperations countOperations(mlir::Block &body);
 NumericFormat formatOf(mlir::Type type);
 
 /// Describes the nest with this root. Everything that the root reads from
-/// inside the dispatch belongs to it.
-TileNest buildTileNest(mlir::linalg::LinalgOp root, llvm::StringRef name);
+/// inside the dispatch belongs to it. `shared` are the dispatch's arguments that
+/// the shared SRAM holds.
+TileNest buildTileNest(mlir::linalg::LinalgOp root, llvm::StringRef name,
+                       const SharedTensors &shared = {});
 
 } // namespace tessera
 

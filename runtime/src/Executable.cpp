@@ -17,7 +17,8 @@ namespace {
 /// Where the parts of an object lie in device memory.
 struct Sections {
   Buffer code; ///< Text, descriptors, lane programs, kernel records.
-  Buffer rodata, args, arena; ///< Empty handles where the object has none.
+  /// Empty handles where the object has none.
+  Buffer rodata, args, arena, sharedArena;
 };
 } // namespace
 
@@ -39,6 +40,7 @@ public:
 
 private:
   Status placeCode();
+  Status placeArenas();
   Result<Buffer> place(std::span<const uint8_t> bytes, Access access,
                        const char *section);
   /// The device address of what a relocation names; inputs and outputs, whose
@@ -154,6 +156,8 @@ Loader::resolve(const Reference &reference) const {
     return within(state.sections->rodata, ".rodata");
   case SymbolKind::Arena:
     return within(state.sections->arena, ".bss");
+  case SymbolKind::SharedArena:
+    return within(state.sections->sharedArena, ".bss.shared");
   case SymbolKind::Args:
     return within(state.sections->args, ".tsr.args");
   case SymbolKind::Kernel:
@@ -205,7 +209,8 @@ Status Loader::recordCommands() {
        {std::pair(&state.sections->code, Use::Read),
         std::pair(&state.sections->rodata, Use::Read),
         std::pair(&state.sections->args, Use::Read),
-        std::pair(&state.sections->arena, Use::ReadWrite)})
+        std::pair(&state.sections->arena, Use::ReadWrite),
+        std::pair(&state.sections->sharedArena, Use::ReadWrite)})
     if (*section)
       TESSERA_RETURN_IF_ERROR(state.commands.uses(*section, use));
   TESSERA_RETURN_IF_ERROR(state.commands.require(std::move(requirements)));
@@ -213,6 +218,28 @@ Status Loader::recordCommands() {
     state.commands.nameCommand(dispatch.packet, dispatch.name);
   state.commands.keepAlive(state.sections);
   return state.commands.finish();
+}
+
+/// What is meant for the shared SRAM is in DRAM if others have taken that.
+Status Loader::placeArenas() {
+  BufferOptions options;
+  if (object.arenaBytes) {
+    options.label = state.label + " .bss";
+    TESSERA_ASSIGN_OR_RETURN(state.sections->arena,
+                             space.allocate(object.arenaBytes, options));
+  }
+  if (!object.sharedArenaBytes)
+    return Status::success();
+  options.label = state.label + " .bss.shared";
+  options.space = isa::PhysicalSpace::Shared;
+  Result<Buffer> buffer = space.allocate(object.sharedArenaBytes, options);
+  if (buffer.status().code() == StatusCode::OutOfMemory) {
+    options.space = isa::PhysicalSpace::Dram;
+    buffer = space.allocate(object.sharedArenaBytes, options);
+  }
+  TESSERA_RETURN_IF_ERROR(buffer.status());
+  state.sections->sharedArena = *buffer;
+  return Status::success();
 }
 
 Status Loader::load() {
@@ -226,12 +253,7 @@ Status Loader::load() {
                            place(object.rodata, readOnly, ".rodata"));
   TESSERA_ASSIGN_OR_RETURN(state.sections->args,
                            place(object.args, readOnly, ".tsr.args"));
-  if (object.arenaBytes) {
-    BufferOptions options;
-    options.label = state.label + " .bss";
-    TESSERA_ASSIGN_OR_RETURN(state.sections->arena,
-                             space.allocate(object.arenaBytes, options));
-  }
+  TESSERA_RETURN_IF_ERROR(placeArenas());
   TESSERA_RETURN_IF_ERROR(relocate());
   return recordCommands();
 }

@@ -108,11 +108,13 @@ def VerifyLoweredToISAPass : Pass<"verify-lowered-to-isa", "::mlir::ModuleOp"> {
 }
 
 def PlanArenaPass : ArchPass<"plan-arena"> {
-  let summary = "Place the device program's buffers in its arena";
+  let summary = "Place the device program's buffers in its arenas";
   let description = [{
-    Gives each `device.alloc` its offset and the program its `arena` size.
-    Buffers that are not in use at the same time share memory; the arena must fit
-    the architecture's DRAM.
+    Gives each `device.alloc` its offset and the program the sizes of its arenas:
+    `shared_arena` in the shared SRAM, for the buffers that gain most there
+    (docs/decisions/025-intermediates-in-shared-sram.md), and `arena` in DRAM,
+    which must have room for all others. Buffers that are not in use at the same
+    time share memory.
 
     ```mlir
     %t = device.alloc : !device.buffer<4096>

@@ -11,7 +11,7 @@
 //   descriptors .tsr.map            lane programs, shared       .rodata
 //   constants .tsr.args           argument blocks (u64 each)  .tsr.commands
 //   packets .tsr.records        kernel records              .tsr.loc.<kernel>
-//   locations .bss                size of the arena           .tsr.workload
+//   locations .bss, .bss.shared   sizes of the arenas         .tsr.workload
 //   operators .note.tessera       versions, hashes, signature .tsr.dispatches
 //   packet names
 //
@@ -38,7 +38,7 @@ namespace tessera {
 
 /// Version of the file format; a loader refuses other values, as it does of
 /// isaVersion.
-inline constexpr uint32_t objectVersion = 4;
+inline constexpr uint32_t objectVersion = 5;
 
 /// An input or output of the entry point: row-major, densely packed.
 struct TensorSignature {
@@ -68,7 +68,15 @@ struct KernelCode {
 };
 
 /// What a relocation or argument points at.
-enum class SymbolKind : uint8_t { Rodata, Arena, Input, Output, Kernel, Args };
+enum class SymbolKind : uint8_t {
+  Rodata,
+  Arena,
+  SharedArena,
+  Input,
+  Output,
+  Kernel,
+  Args
+};
 struct Reference {
   SymbolKind kind = SymbolKind::Rodata;
   uint32_t index = 0;  ///< Input, output or kernel number.
@@ -101,7 +109,7 @@ struct DispatchInfo {
   uint32_t packet = 0;             ///< Index in the command stream.
   std::vector<uint32_t> operators; ///< Indices in Object::workload.
   MappingInfo mapping, runnerUp;   ///< Chosen, and the best other one.
-  /// Of the arena, that hold data which this packet or a later one reads.
+  /// Of both arenas, that hold data which this packet or a later one reads.
   uint64_t liveBytes = 0;
   bool operator==(const DispatchInfo &) const = default;
 };
@@ -136,6 +144,7 @@ struct Object {
   std::vector<uint8_t> mapPrograms; ///< Encoded, shared by all kernels.
   std::vector<uint8_t> rodata;      ///< Packed weights and constants.
   uint64_t arenaBytes = 0;
+  uint64_t sharedArenaBytes = 0; ///< Meant for the shared SRAM.
   std::vector<uint8_t> args;     ///< Argument blocks, 8-byte slots.
   std::vector<uint8_t> commands; ///< 64-byte packets.
   /// In the order of section and offset; the slots themselves hold 0.

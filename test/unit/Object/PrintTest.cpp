@@ -35,12 +35,13 @@ TEST(PrintObject, Disassembly) {
            "     0  dispatch barrier id 0 kernel scale arguments args + 8 "
            "count 3 cores [0, 0] + [1, 1]\n"
            "          argument 0 = output.0 (scores)\n"
-           "          argument 1 = rodata + 128\n"
+           "          argument 1 = shared arena + 128\n"
            "          argument 2 = 7\n",
            "     1  copy barrier id 1 rodata to arena + 256 size 64\n",
            "     0  /layer/Mul elementwise bf16 M 0 K 0 N 0 batch 1 elements "
            "512 alu 1 sfu 0 either engine\n",
            "section .bss, 65536 bytes\n",
+           "section .bss.shared, 4096 bytes\n",
        })
     EXPECT_THAT(text, HasSubstr(part));
 }

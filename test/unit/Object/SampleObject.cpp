@@ -92,12 +92,13 @@ Object sampleObject() {
   for (int i = 0; i < 3000; ++i)
     object.rodata.push_back(uint8_t(i * 37 >> 2));
   object.arenaBytes = 65536;
+  object.sharedArenaBytes = 4096;
   object.args.assign(4 * 8, 0);
   object.args[3 * 8] = 7; // A plain number.
   object.relocations = {
       {Relocation::Section::Args, 0, {SymbolKind::Input, 0, 0}},
       {Relocation::Section::Args, 8, {SymbolKind::Output, 0, 0}},
-      {Relocation::Section::Args, 16, {SymbolKind::Rodata, 0, 128}},
+      {Relocation::Section::Args, 16, {SymbolKind::SharedArena, 0, 128}},
   };
   DispatchPacket scale;
   scale.numArguments = 3;

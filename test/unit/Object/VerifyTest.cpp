@@ -68,8 +68,10 @@ TEST(VerifyObject, Relocations) {
       [](Object &o) { std::swap(o.relocations[0], o.relocations[3]); },
       "not after its predecessor");
   expectRefused([](Object &o) { o.args[0] = 1; }, "the slot is not 0");
-  expectRefused([](Object &o) { o.relocations[2].target.offset = 3001; },
+  expectRefused([](Object &o) { o.relocations[6].target.offset = 3001; },
                 "rodata + 3001");
+  expectRefused([](Object &o) { o.relocations[2].target.offset = 4097; },
+                "shared arena + 4097");
   expectRefused([](Object &o) { o.args.pop_back(); }, "whole slots");
 }
 
@@ -113,8 +115,8 @@ TEST(VerifyObject, Packets) {
 
 TEST(VerifyObject, Reports) {
   expectRefused([](Object &o) { o.dispatches[1].packet = 3; }, "packet 3 of 3");
-  expectRefused([](Object &o) { o.dispatches[0].liveBytes = 65537; },
-                "65537 bytes of 65536 of the arena are live");
+  expectRefused([](Object &o) { o.dispatches[0].liveBytes = 69633; },
+                "69633 bytes are live; the arenas have 65536 and 4096");
   expectRefused([](Object &o) { o.dispatches[0].operators = {2}; },
                 "operator 2 of 2");
   expectRefused([](Object &o) { o.workload[0].format = NumericFormat(99); },

@@ -18,8 +18,8 @@ namespace {
 
 class ExecutableTest : public RuntimeTest {
 protected:
-  /// A program without arithmetic: input → arena, constants over its second
-  /// half, → output. Every kind of address is relocated.
+  /// A program without arithmetic: input → shared arena, constants over its
+  /// second half, → arena → output. Every kind of address is relocated.
   Object transfers() {
     Object object;
     object.architectureName = "tiny";
@@ -28,7 +28,8 @@ protected:
     object.inputs = {{"x", "f32", {4}, 16}};
     object.outputs = {{"y", "f32", {4}, 16}};
     object.rodata = {0, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0};
-    object.arenaBytes = 64;
+    object.arenaBytes = 40;
+    object.sharedArenaBytes = 64;
     object.args.resize(32);
     isa::CopyPacket copy;
     auto append = [&](uint64_t bytes) {
@@ -37,15 +38,17 @@ protected:
       auto image = isa::encode(isa::Packet{isa::packetBarrier, 0, copy});
       object.commands.insert(object.commands.end(), image.begin(), image.end());
     };
-    append(16), append(8), append(16);
+    append(16), append(8), append(16), append(16);
     using Section = Relocation::Section;
     object.relocations = {
-        {Section::Commands, 8, {SymbolKind::Arena, 0, 32}},
+        {Section::Commands, 8, {SymbolKind::SharedArena, 0, 32}},
         {Section::Commands, 16, {SymbolKind::Input, 0, 0}},
-        {Section::Commands, 64 + 8, {SymbolKind::Arena, 0, 40}},
+        {Section::Commands, 64 + 8, {SymbolKind::SharedArena, 0, 40}},
         {Section::Commands, 64 + 16, {SymbolKind::Rodata, 0, 4}},
-        {Section::Commands, 128 + 8, {SymbolKind::Output, 0, 0}},
-        {Section::Commands, 128 + 16, {SymbolKind::Arena, 0, 32}},
+        {Section::Commands, 128 + 8, {SymbolKind::Arena, 0, 16}},
+        {Section::Commands, 128 + 16, {SymbolKind::SharedArena, 0, 32}},
+        {Section::Commands, 192 + 8, {SymbolKind::Output, 0, 0}},
+        {Section::Commands, 192 + 16, {SymbolKind::Arena, 0, 16}},
         {Section::Args, 0, {SymbolKind::Output, 0, 4}},
         {Section::Args, 8, {SymbolKind::Args, 0, 16}},
     };
@@ -92,13 +95,13 @@ TEST_P(ExecutableTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(Executable::load(space, object).status().code(),
             StatusCode::FailedPrecondition);
   object = transfers();
-  object.relocations[0].offset = 64 * 3;
+  object.relocations[0].offset = 64 * 4;
   EXPECT_ERROR(Executable::load(space, object, "E").status(), InvalidArgument,
-               "relocation at byte 192 of .tsr.commands");
+               "relocation at byte 256 of .tsr.commands");
   object = transfers();
   object.relocations[0].target.offset = 64;
   EXPECT_ERROR(Executable::load(space, object).status(), InvalidArgument,
-               "byte 64 of .bss");
+               "byte 64 of .bss.shared");
   object = transfers();
   object.relocations[1].target.index = 1;
   EXPECT_ERROR(Executable::load(space, object).status(), InvalidArgument,
@@ -109,6 +112,24 @@ TEST_P(ExecutableTest, RefusesWhatDoesNotFit) {
                "'E .bss'");
   EXPECT_ERROR(Executable::load(AddressSpace(), object, "E").status(),
                FailedPrecondition, "'E'");
+}
+
+TEST_P(ExecutableTest, SharedArenaIsInDramIfThereIsNoRoom) {
+  Architecture arch = tinyArchitecture();
+  arch.shared.bytes = 128 << 10;
+  device = *Device::create(makeDriver(GetParam(), arch));
+  space = *AddressSpace::create(device, "context");
+  Object object = transfers();
+  object.sharedArenaBytes = 64 << 10;
+  std::vector<Executable> loaded; // They keep their memory.
+  std::vector<uint64_t> growth;   // Of what is used of DRAM.
+  for (uint64_t inShared : {64 << 10, 128 << 10, 128 << 10}) {
+    uint64_t before = device.bytesInUse(isa::PhysicalSpace::Dram);
+    loaded.push_back(*Executable::load(space, object, "E"));
+    EXPECT_EQ(device.bytesInUse(isa::PhysicalSpace::Shared), inShared);
+    growth.push_back(device.bytesInUse(isa::PhysicalSpace::Dram) - before);
+  }
+  EXPECT_EQ(growth[2], growth[1] + object.sharedArenaBytes);
 }
 
 TESSERA_ON_ALL_DRIVERS(ExecutableTest);

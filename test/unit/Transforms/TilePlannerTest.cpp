@@ -94,6 +94,31 @@ TEST(TilePlanner, SharedOperandsAreMulticastAndBufferedDeeply) {
   EXPECT_FALSE(plan->multicast);
 }
 
+TEST(TilePlanner, SharedSramTakesLoadOffMemory) {
+  // Little work for the bytes: as fast as these are moved. With half of them in
+  // the shared SRAM, which is faster, memory moves the other half meanwhile.
+  Architecture arch = preset("edge");
+  TargetModel target(arch);
+  TileProblem problem;
+  problem.name = "sum";
+  problem.dims = {{1 << 20, Kind::Free, false}};
+  problem.buffers = {
+      {"x", {along(0, 1 << 20)}, 4, Memory::Spm, Traffic::Load},
+      {"y", {along(0, 1 << 20)}, 4, Memory::Spm, Traffic::Store}};
+  TileProblem::Work work;
+  work.points = {0};
+  problem.work = {work};
+  double both = planTiles(problem, target)->cycles;
+  problem.buffers[1].shared = true;
+  double one = planTiles(problem, target)->cycles;
+  EXPECT_NEAR(one / both, 0.5, 0.05);
+  // 8 MiB through two slices that move 64 bytes a cycle each.
+  problem.buffers[0].shared = true;
+  double none = planTiles(problem, target)->cycles;
+  EXPECT_GE(none, (1 << 23) / 128);
+  EXPECT_LE(none, (1 << 23) / 128 * 1.25);
+}
+
 TEST(TilePlanner, KindsOfDimensionsAreKept) {
   Architecture arch = preset("tiny");
   TargetModel target(arch);
