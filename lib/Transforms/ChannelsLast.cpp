@@ -84,6 +84,10 @@ public:
       : function(function), rewriter(function.getContext()) {}
 
   void run() {
+    for (auto op : function.getBody().front().getOps<linalg::GenericOp>())
+      if (isProduct(op) &&
+          llvm::all_of(op.getInputs()[1].getUsers(), isProduct))
+        packWeights(op);
     for (Operation &op : function.getBody().front())
       choose(&op);
     while (dropImpossible()) {
@@ -247,12 +251,8 @@ private:
     if (!layouts.contains(result) && input == layouts.end())
       return;
     std::optional<Contraction> convolution = matchConvolution(op);
-    bool sorts =
-        convolution && input != layouts.end() &&
-        usesMatrixEngine(op, *convolution) &&
-        graph::getConstant(op.getInputs()[1]) &&
-        getElementTypeOrSelf(op.getInputs()[1]).getIntOrFloatBitWidth() % 8 ==
-            0;
+    bool sorts = convolution && input != layouts.end() &&
+                 usesMatrixEngine(op, *convolution) && hasConstantWeights(op);
     AffineMap target = op.getMatchingIndexingMap(op.getDpsInitOperand(0)),
               source = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
     auto place = [](AffineMap map, unsigned loop) -> unsigned {
@@ -277,12 +277,34 @@ private:
       packWeights(*ordered);
   }
 
+  /// Whether the weights are known, so that they can have any layout.
+  static bool hasConstantWeights(linalg::GenericOp op) {
+    return graph::getConstant(op.getInputs()[1]) &&
+           getElementTypeOrSelf(op.getInputs()[1]).getIntOrFloatBitWidth() %
+                   8 ==
+               0;
+  }
+
+  /// A product with constant weights on the matrix engine, without a window.
+  static bool isProduct(Operation *op) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!generic)
+      return false;
+    std::optional<Contraction> contraction = matchContraction(generic);
+    return contraction && !matchConvolution(generic) &&
+           usesMatrixEngine(generic, *contraction) &&
+           hasConstantWeights(generic);
+  }
+
   /// Weights as the sum reads them: each result channel's one after the other.
   void packWeights(linalg::GenericOp op) {
     OpOperand *weights = op.getDpsInputOperand(1);
     AffineMap map = op.getMatchingIndexingMap(weights);
-    std::optional<Layout> layout =
-        sortResults(map, [](unsigned loop) { return loop; });
+    auto kinds = op.getIteratorTypesArray();
+    std::optional<Layout> layout = sortResults(map, [&](unsigned loop) {
+      bool reduction = kinds[loop] == utils::IteratorType::reduction;
+      return loop + (reduction ? op.getNumLoops() : 0);
+    });
     if (!layout || isIdentity(*layout))
       return;
     Value &packed = packedWeights[{weights->get(), map}];

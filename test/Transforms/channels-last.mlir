@@ -62,3 +62,57 @@ func.func @chain(%image: tensor<3x6x6xf32>, %w0: tensor<2x3x3x3xf32>, %b: tensor
   } -> tensor<2x4x5xf32>
   return %c1 : tensor<2x4x5xf32>
 }
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#copy = affine_map<(k, n) -> (k, n)>
+
+// A product's constant weights are packed like a convolution's; others, and those
+// that something else reads, too, stay as they are.
+// CHECK-DAG: [[KN:#.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: [[NK:#.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-LABEL: func.func @products
+// CHECK: arith.constant dense<{{\[\[}}0.000000e+00, 3.000000e+00], [1.000000e+00, 4.000000e+00], [2.000000e+00, 5.000000e+00]]> : tensor<3x2xf32>
+// CHECK: linalg.generic {indexing_maps = [{{#.*}}, [[NK]], {{#.*}}]
+// CHECK: linalg.generic {indexing_maps = [{{#.*}}, [[KN]], {{#.*}}]
+// CHECK: linalg.generic {indexing_maps = [{{#.*}}, [[KN]], {{#.*}}]
+func.func @products(%x: tensor<4x2xf32>, %y: tensor<2x3xf32>)
+    -> (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<2x3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %w = arith.constant dense<[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]> : tensor<2x3xf32>
+  %shared = arith.constant dense<[[0.0, 1.0, 2.0], [3.0, 4.0, 6.0]]> : tensor<2x3xf32>
+  %e = tensor.empty() : tensor<4x3xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x3xf32>) -> tensor<4x3xf32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<4x2xf32>, tensor<2x3xf32>) outs(%f : tensor<4x3xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x3xf32>
+  %1 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<4x2xf32>, tensor<2x3xf32>) outs(%f : tensor<4x3xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x3xf32>
+  %2 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %shared : tensor<4x2xf32>, tensor<2x3xf32>) outs(%f : tensor<4x3xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x3xf32>
+  %ey = tensor.empty() : tensor<2x3xf32>
+  %3 = linalg.generic {indexing_maps = [#copy, #copy, #copy], iterator_types = ["parallel", "parallel"]}
+      ins(%shared, %y : tensor<2x3xf32>, tensor<2x3xf32>) outs(%ey : tensor<2x3xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.addf %p, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<2x3xf32>
+  return %0, %1, %2, %3 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<2x3xf32>
+}
