@@ -40,11 +40,13 @@ Burst DmaEngine::placeOf(uint64_t payload) const {
   return place < places.size() ? places[place].burst : Burst();
 }
 
-void DmaEngine::release(uint64_t payload) {
+bool DmaEngine::release(uint64_t payload) {
   uint32_t place = placeIn(payload);
-  if (place < places.size() && places[place].copies > 0 &&
-      --places[place].copies == 0)
-    freePlaces.push_back(place);
+  if (place >= places.size() || places[place].copies == 0 ||
+      --places[place].copies != 0)
+    return false;
+  freePlaces.push_back(place);
+  return true;
 }
 
 Transfer *DmaEngine::transferOf(uint64_t payload) {
@@ -169,11 +171,10 @@ void DmaEngine::burstCameTo(uint64_t payload, Cycle now) {
   farWords.add(burst.address, burst.address + burst.bytes);
   farWords.cycles();
   to->banks.passTo(now);
+  // Also if it is written at once: answers of a cycle leave in the order in
+  // which their bursts came.
   Cycle last = to->banks.place(farWords, now).end - 1;
-  if (last > now)
-    post(last, Phase::Complete, BurstWritten, payload);
-  else
-    answer(payload);
+  post(last, Phase::Complete, BurstWritten, payload);
 }
 
 void DmaEngine::answer(uint64_t payload) {
@@ -224,21 +225,13 @@ void DmaEngine::multicastCame(const Event &event, Cycle now) {
 void DmaEngine::multicastWritten(uint64_t payload, uint32_t node, Cycle now) {
   Transfer &t = *transferOf(payload);
   bool wasFull = inFlight >= core.services.arch.dma.outstanding;
-  // A burst is in flight until the slowest core has written it.
-  auto slowest = [&] {
-    uint32_t least = ~uint32_t(0);
-    for (const Delivery &d : t.deliveries)
-      least = std::min(least, d.written);
-    return least;
-  };
-  uint32_t before = slowest();
   for (Delivery &d : t.deliveries)
     if (d.node == node && ++d.written == t.numBursts && t.issued) {
       d.ready = d.end;
       post(d.ready, Phase::Complete, Deliver);
     }
-  inFlight -= slowest() - before;
-  release(payload);
+  if (release(payload)) // all cores have written it
+    --inFlight;
   goOn(wasFull, now);
 }
 

@@ -166,13 +166,15 @@ bool DmaEngine::issueBurst(Cycle now) {
   ++transfer.outstanding;
   ++transfer.numBursts;
   ++inFlight;
-  if (!storing && !withinCore) {
+  // It may have had to wait for a place in the network: the slots of the cycles
+  // before are gone. What was read has taken its own.
+  bool tookSlots = storing || withinCore;
+  if (slotCycle < now)
+    slotCycle = now, slots = burstsPerCycle;
+  if (!tookSlots)
     takeSlots(burst.slots);
-  } else if (afterSlots() <= now) { // it had to wait after it was read
-    if (slotCycle < now)
-      slotCycle = now, slots = burstsPerCycle;
+  else if (afterSlots() <= now)
     takeSlots(1);
-  }
 
   uint64_t id = firstId + transfers.size() - 1;
   if (withinCore) { // behind what comes from outside

@@ -73,7 +73,8 @@ private:
   /// Where bursts under way go: kept until all their copies are there.
   uint64_t keep(const Burst &burst, uint64_t id, uint32_t copies);
   Burst placeOf(uint64_t payload) const;
-  void release(uint64_t payload);
+  /// A copy has come; true if it was the last one.
+  bool release(uint64_t payload);
   /// The transfer of a burst, unless it is over.
   Transfer *transferOf(uint64_t payload);
   /// A burst is over: written, or acknowledged.
