@@ -132,6 +132,18 @@ void FlitModel::send(const Packet &packet) {
   b->present.push_back(m->flits);
 }
 
+size_t FlitModel::queued(uint32_t endpoint, TrafficClass traffic) const {
+  size_t count = 0;
+  for (uint32_t channel = 0; channel != vcs; ++channel) {
+    if ((channel < vcs / 2) != (traffic == TrafficClass::Request))
+      continue;
+    const Buffer &b = *sources[endpoint][channel];
+    bool leaves = b.frontKnown && b.asks.empty();
+    count += b.messages.size() - leaves;
+  }
+  return count;
+}
+
 std::vector<std::pair<Packet, uint32_t>> FlitModel::arrive() {
   std::vector<std::pair<Packet, uint32_t>> came;
   for (Output &o : outputs)

@@ -30,6 +30,8 @@ public:
   /// it; then everything moves, and the cycle is over.
   std::vector<std::pair<Packet, uint32_t>> arrive();
   void send(const Packet &packet);
+  /// Messages of an endpoint that have not begun to leave.
+  size_t queued(uint32_t endpoint, TrafficClass traffic) const;
   void move();
   Cycle cycles() const { return now; }
 

@@ -27,25 +27,36 @@ public:
   TickingCores(const Architecture &arch, const std::vector<CoreScript> &scripts,
                uint64_t latency, uint64_t spacing)
       : arch(arch), scripts(scripts), latency(latency), spacing(spacing),
-        network(arch, 1), cores(scripts.size()) {
-    for (size_t c = 0; c < cores.size(); ++c) {
+        network(arch, 0) {
+    for (uint32_t c = 0; c < scripts.size(); ++c) {
+      cores.emplace_back();
       cores[c].free = scripts[c].start;
-      cores[c].load.slots = arch.dma.loadBursts;
-      cores[c].store.slots = arch.dma.storeBursts;
+      for (bool stores : {false, true})
+        engines.emplace_back(*this, c, stores);
       times.emplace_back(scripts[c].steps.size());
     }
+    // What the queues will hold, not yet to be seen.
+    for (uint32_t c = 0; c < scripts.size(); ++c)
+      for (size_t i = 0; i < scripts[c].steps.size(); ++i)
+        if (Engine *engine = engineOf(c, scripts[c].steps[i])) {
+          engine->steps.push_back(i);
+          engine->jobs.push_back(jobOf(scripts[c].steps[i]));
+        }
+    for (Engine &engine : engines)
+      engine.model =
+          tickingDma(arch, engine.core, engine, engine.jobs, engine.stores);
   }
 
   CoreTimes run() {
     for (now = 0; !over() && now < 1'000'000; ++now) {
       std::vector<std::pair<Packet, uint32_t>> came = network.arrive();
+      for (Engine &engine : engines)
+        engine.model->arrive(now);
       answerReads();
       for (const auto &[packet, endpoint] : came)
         takeBurst(packet, endpoint);
-      for (uint32_t c = 0; c < cores.size(); ++c) {
-        complete(c, cores[c].load);
-        complete(c, cores[c].store);
-      }
+      for (Engine &engine : engines)
+        engine.model->complete();
       for (uint32_t c = 0; c < cores.size(); ++c)
         if (cores[c].toSend && cores[c].sendAt == now) {
           signal(c, *cores[c].toSend);
@@ -53,39 +64,56 @@ public:
         }
       for (const auto &[packet, endpoint] : came)
         takeMessage(packet, endpoint);
+      std::vector<BusyBanks> busy(cores.size());
+      for (uint32_t c = 0; c < cores.size(); ++c)
+        serve(c, busy[c]);
+      answerWrites();
       for (uint32_t c = 0; c < cores.size(); ++c) {
         stepSequencer(c);
-        stepEngine(c, cores[c].load);
-        stepEngine(c, cores[c].store);
+        for (Engine *engine : {&engines[2 * c], &engines[2 * c + 1]})
+          engine->model->step(busy[c]);
       }
       network.move();
     }
     EXPECT_TRUE(over()) << "the model did not finish";
+    for (const Engine &engine : engines)
+      for (size_t j = 0; j < engine.jobs.size(); ++j)
+        times[engine.core][engine.steps[j]] = engine.model->results()[j];
     return times;
   }
 
 private:
-  /// An instruction in an engine: what of it is under way.
-  struct Operation {
-    size_t step = 0;
-    const CoreStep *what = nullptr;
-    std::deque<uint32_t> toIssue; ///< Bytes of each burst.
-    uint32_t issued = 0, acknowledged = 0;
-    std::map<uint32_t, uint32_t> arrived; ///< Of a multicast, by core.
-    std::map<uint32_t, uint64_t> written; ///< When the last is in its memory.
-    std::set<uint32_t> told;
-    std::optional<uint64_t> ready;
-  };
-  struct Entry {
-    size_t step = 0;
-    uint64_t visible = 0;
-  };
-  struct Engine {
-    uint32_t slots = 1;
-    std::deque<Entry> queue;
-    std::deque<uint64_t> underWay; ///< Numbers of operations, oldest first.
-    uint32_t inFlight = 0;
-    uint64_t syncUntil = 0;
+  struct Engine final : DmaOutside {
+    Engine(TickingCores &all, uint32_t core, bool stores)
+        : all(all), core(core), stores(stores) {}
+    bool takes() override {
+      return all.network.queued(core, TrafficClass::Request) <
+             all.arch.noc.buffers;
+    }
+    void send(uint64_t burst, size_t job, uint32_t bytes) override {
+      all.sendBurst(*this, burst, job, bytes);
+    }
+    void written(uint64_t burst, uint32_t at) override {
+      answers.push_back({burst, at});
+    }
+    void delivered(size_t job, uint32_t at) override {
+      const CoreStep &s = all.scripts[core].steps[steps[job]];
+      all.cores[at].semaphores[s.sem] += s.count;
+    }
+    void completed(size_t job) override {
+      const CoreStep &s = all.scripts[core].steps[steps[job]];
+      if (s.kind == Kind::Signal)
+        all.signal(core, s);
+    }
+
+    TickingCores &all;
+    const uint32_t core;
+    const bool stores;
+    std::vector<size_t> steps; ///< Of each job.
+    std::vector<DmaJob> jobs;
+    size_t pushed = 0;
+    std::vector<std::pair<uint64_t, uint32_t>> answers; ///< By which cores.
+    std::unique_ptr<TickingDma> model;
   };
   struct Core {
     size_t next = 0;
@@ -94,22 +122,51 @@ private:
     bool atBarrier = false, released = false;
     const CoreStep *toSend = nullptr; ///< The sequencer's `signal.core`.
     uint64_t sendAt = 0;
-    Engine load, store;
   };
   struct Letter {
     enum class Kind { Burst, Answer, Read, Data, Signal, Arrived, Over };
     Kind kind = Kind::Burst;
-    uint64_t operation = 0;
-    uint32_t core = 0; ///< The sender.
+    Engine *engine = nullptr; ///< Whose burst.
+    uint64_t burst = 0;
     const CoreStep *what = nullptr;
     uint32_t bytes = 0;
   };
+
+  Engine *engineOf(uint32_t core, const CoreStep &step) {
+    switch (step.unit()) {
+    case isa::Queue::Ld:
+      return &engines[2 * core];
+    case isa::Queue::St:
+      return &engines[2 * core + 1];
+    default:
+      return nullptr;
+    }
+  }
+  DmaJob jobOf(const CoreStep &step) const {
+    DmaJob job;
+    if (step.kind == Kind::Signal)
+      job.isSync = true;
+    else
+      job = step.move.job();
+    if (step.kind == Kind::Store)
+      job.cores = {step.core};
+    const noc::Rectangle &to = step.cores;
+    if (step.isMulticast)
+      for (uint32_t y = to.y; y < uint32_t(to.y) + to.height; ++y)
+        for (uint32_t x = to.x; x < uint32_t(to.x) + to.width; ++x)
+          job.cores.push_back(y * arch.cores.meshX + x);
+    job.visible = ~uint64_t(0);
+    return job;
+  }
 
   bool over() const {
     for (size_t c = 0; c < cores.size(); ++c)
       if (cores[c].next < scripts[c].steps.size() || cores[c].toSend)
         return false;
-    return operations.empty() && letters.empty();
+    for (const Engine &engine : engines)
+      if (!engine.model->over())
+        return false;
+    return letters.empty();
   }
 
   void send(uint32_t from, uint32_t to, TrafficClass traffic, uint32_t bytes,
@@ -132,19 +189,48 @@ private:
   }
 
   void signal(uint32_t from, const CoreStep &step) {
-    send(from, step.core, TrafficClass::Request, messageBytes,
-         {Letter::Kind::Signal, 0, from, &step, 0});
+    Letter letter{Letter::Kind::Signal};
+    letter.what = &step;
+    send(from, step.core, TrafficClass::Request, messageBytes, letter);
   }
 
   uint32_t memoryNode() const { return uint32_t(cores.size()) + 2; }
+
+  void sendBurst(Engine &engine, uint64_t burst, size_t job, uint32_t bytes) {
+    Letter letter{engine.stores ? Letter::Kind::Burst : Letter::Kind::Read};
+    letter.engine = &engine;
+    letter.burst = burst;
+    letter.what = &scripts[engine.core].steps[engine.steps[job]];
+    letter.bytes = bytes;
+    if (engine.stores)
+      send(engine.core, letter.what->core, TrafficClass::Request, bytes,
+           letter);
+    else
+      send(engine.core, memoryNode(), TrafficClass::Request, 0, letter);
+  }
 
   void answerReads() {
     while (!reads.empty() && reads.front().first == now) {
       Letter letter = reads.front().second;
       reads.pop_front();
       letter.kind = Letter::Kind::Data;
-      send(memoryNode(), 0, TrafficClass::Response, letter.bytes, letter,
+      // To many it goes in the virtual channel of endpoint 0.
+      uint32_t to = letter.what->isMulticast ? 0 : letter.engine->core;
+      send(memoryNode(), to, TrafficClass::Response, letter.bytes, letter,
            letter.what->cores);
+    }
+  }
+
+  /// In the order of the engines, whoever asked for the banks first.
+  void answerWrites() {
+    for (Engine &engine : engines) {
+      for (auto [burst, at] : engine.answers) {
+        Letter letter{Letter::Kind::Answer};
+        letter.engine = &engine;
+        letter.burst = burst;
+        send(at, engine.core, TrafficClass::Response, 0, letter);
+      }
+      engine.answers.clear();
     }
   }
 
@@ -153,40 +239,19 @@ private:
     Letter letter = letters.at(packet.payload);
     switch (letter.kind) {
     case Letter::Kind::Burst:
+    case Letter::Kind::Data:
       opened(packet.payload);
-      letter.kind = Letter::Kind::Answer;
-      return send(endpoint, letter.core, TrafficClass::Response, 0, letter);
-    case Letter::Kind::Answer: {
+      return letter.engine->model->came(letter.burst, endpoint);
+    case Letter::Kind::Answer:
       opened(packet.payload);
-      --cores[letter.core].store.inFlight;
-      Operation &o = operations.at(letter.operation);
-      ++o.acknowledged;
-      return dropIfOver(letter.operation);
-    }
-    case Letter::Kind::Read: {
+      return letter.engine->model->answered(letter.burst);
+    case Letter::Kind::Read:
       opened(packet.payload);
       bus = std::max(now + latency, bus + spacing);
       return reads.push_back({bus, letter});
-    }
-    case Letter::Kind::Data: {
-      opened(packet.payload);
-      Operation &o = operations.at(letter.operation);
-      uint32_t before = slowest(o);
-      if (++o.arrived[endpoint] == o.issued && o.toIssue.empty())
-        o.written[endpoint] = now + 1;
-      cores[letter.core].load.inFlight -= slowest(o) - before;
-      return;
-    }
     default:
       return;
     }
-  }
-
-  static uint32_t slowest(const Operation &o) {
-    uint32_t least = ~0u;
-    for (auto [core, bursts] : o.arrived)
-      least = std::min(least, bursts);
-    return least;
   }
 
   void takeMessage(const Packet &packet, uint32_t endpoint) {
@@ -205,8 +270,7 @@ private:
         return;
       arrivals = 0;
       return send(
-          0, 0, TrafficClass::Request, messageBytes,
-          {Letter::Kind::Over, 0, 0, nullptr, 0},
+          0, 0, TrafficClass::Request, messageBytes, {Letter::Kind::Over},
           {0, 0, uint16_t(arch.cores.meshX), uint16_t(arch.cores.meshY)});
     case Letter::Kind::Over:
       opened(packet.payload);
@@ -215,50 +279,6 @@ private:
     default:
       return;
     }
-  }
-
-  void complete(uint32_t c, Engine &engine) {
-    while (!engine.underWay.empty()) {
-      uint64_t number = engine.underWay.front();
-      Operation &o = operations.at(number);
-      if (o.what->kind == Kind::Multicast) {
-        for (auto [core, cycle] : o.written)
-          if (cycle <= now && o.told.insert(core).second)
-            cores[core].semaphores[o.what->sem] += o.what->count;
-        if (o.told.size() == o.arrived.size())
-          o.ready = now;
-      } else if (o.what->kind == Kind::Store && !o.what->posted &&
-                 o.toIssue.empty() && o.acknowledged == o.issued) {
-        o.ready = now;
-      }
-      if (!o.ready || *o.ready > now)
-        return;
-      times[c][o.step].end = now;
-      if (o.what->kind == Kind::Signal)
-        signal(c, *o.what);
-      engine.underWay.pop_front();
-      dropIfOver(number);
-    }
-  }
-
-  /// A posted store is complete before its bursts are acknowledged.
-  void dropIfOver(uint64_t number) {
-    auto it = operations.find(number);
-    if (it == operations.end())
-      return;
-    const Operation &o = it->second;
-    bool isStore = o.what->kind == Kind::Store;
-    if (o.toIssue.empty() && o.ready && *o.ready <= now &&
-        (!isStore || o.acknowledged == o.issued) && !isQueued(number))
-      operations.erase(it);
-  }
-  bool isQueued(uint64_t number) const {
-    for (const Core &core : cores)
-      for (const Engine *engine : {&core.load, &core.store})
-        for (uint64_t other : engine->underWay)
-          if (other == number)
-            return true;
-    return false;
   }
 
   void stepSequencer(uint32_t c) {
@@ -282,21 +302,20 @@ private:
     case Kind::Barrier:
       if (!core.atBarrier)
         send(c, 0, TrafficClass::Request, messageBytes,
-             {Letter::Kind::Arrived, 0, c, nullptr, 0});
+             {Letter::Kind::Arrived});
       core.atBarrier = true;
       if (!core.released)
         return;
       core.atBarrier = core.released = false;
       break;
+    case Kind::Load:
     case Kind::Store:
-    case Kind::Multicast:
     case Kind::Signal:
-      if (step.unit() == isa::Queue::Seq) {
+      if (Engine *engine = engineOf(c, step)) {
+        engine->jobs[engine->pushed++].visible = now + 1;
+      } else {
         core.toSend = &step;
         core.sendAt = now + 1;
-      } else {
-        (step.unit() == isa::Queue::Ld ? core.load : core.store)
-            .queue.push_back({core.next, now + 1});
       }
       break;
     }
@@ -304,61 +323,14 @@ private:
     core.free = now + cycles;
   }
 
-  void begin(uint32_t c, Engine &engine) {
-    Entry entry = engine.queue.front();
-    engine.queue.pop_front();
-    times[c][entry.step].begin = now;
-    Operation o;
-    o.step = entry.step;
-    o.what = &scripts[c].steps[entry.step];
-    if (o.what->kind == Kind::Signal) {
-      o.ready = now + 1;
-      engine.syncUntil = now + 1;
-    }
-    for (uint64_t at = o.what->address, end = at + o.what->bytes; at < end;) {
-      uint64_t limit =
-          std::min(end, (at / arch.dma.burstBytes + 1) * arch.dma.burstBytes);
-      o.toIssue.push_back(uint32_t(limit - at));
-      at = limit;
-    }
-    const noc::Rectangle &to = o.what->cores;
-    for (uint32_t y = to.y; y < uint32_t(to.y) + to.height; ++y)
-      for (uint32_t x = to.x; x < uint32_t(to.x) + to.width; ++x)
-        o.arrived[y * arch.cores.meshX + x] = 0;
-    engine.underWay.push_back(nextOperation);
-    operations[nextOperation++] = std::move(o);
-  }
-
-  void stepEngine(uint32_t c, Engine &engine) {
-    for (uint32_t slots = engine.slots; slots > 0;) {
-      Operation *last = engine.underWay.empty()
-                            ? nullptr
-                            : &operations.at(engine.underWay.back());
-      if (!last || last->toIssue.empty()) {
-        if (engine.queue.empty() || engine.queue.front().visible > now ||
-            engine.syncUntil > now)
-          return;
-        begin(c, engine);
-        continue;
-      }
-      if (engine.inFlight == arch.dma.outstanding)
-        return;
-      uint32_t bytes = last->toIssue.front();
-      last->toIssue.pop_front();
-      ++last->issued;
-      ++engine.inFlight;
-      --slots;
-      Letter letter{Letter::Kind::Burst, engine.underWay.back(), c, last->what,
-                    bytes};
-      if (last->what->kind == Kind::Store) {
-        send(c, last->what->core, TrafficClass::Request, bytes, letter);
-        if (last->what->posted && last->toIssue.empty())
-          last->ready = now + 1;
-      } else {
-        letter.kind = Letter::Kind::Read;
-        send(c, memoryNode(), TrafficClass::Request, 0, letter);
-      }
-    }
+  /// Who asked for a core's banks, from wherever, in the order of age.
+  void serve(uint32_t c, BusyBanks &busy) {
+    std::set<uint64_t> ages;
+    for (Engine &engine : engines)
+      ages.merge(engine.model->ages(c));
+    for (uint64_t age : ages)
+      for (Engine &engine : engines)
+        engine.model->serve(age, busy, c);
   }
 
   const Architecture &arch;
@@ -366,12 +338,12 @@ private:
   const uint64_t latency, spacing;
   noc::test::FlitModel network;
   std::vector<Core> cores;
+  std::deque<Engine> engines; ///< Load and store of each core.
   CoreTimes times;
   uint64_t now = 0, bus = 0;
-  uint64_t nextLetter = 1, nextOperation = 1;
+  uint64_t nextLetter = 1;
   std::map<uint64_t, Letter> letters;
-  std::map<uint64_t, uint32_t> copies; ///< That have not come yet.
-  std::map<uint64_t, Operation> operations;
+  std::map<uint64_t, uint32_t> copies;           ///< That have not come yet.
   std::deque<std::pair<uint64_t, Letter>> reads; ///< When they are answered.
   size_t arrivals = 0;                           ///< At the barrier.
 };

@@ -7,15 +7,16 @@
 //
 // A second model of what cores do to one another: stores into other cores'
 // scratchpads, multicast loads, messages from queues and sequencers, barriers.
-// Every cycle of every sequencer and every slot of every DMA engine is
-// executed, and the network between them is the one that moves every flit.
+// Every cycle of every sequencer is executed, DMA engines spend their slots and
+// serve their words one by one (TickingDma), also those that come from other
+// cores, and the network between them is the one that moves every flit.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TEST_UNIT_SIM_TICKINGCORES_H
 #define TESSERA_TEST_UNIT_SIM_TICKINGCORES_H
 
-#include "SimFixture.h"
+#include "TickingDma.h"
 #include "noc/Network.h"
 
 namespace tessera::sim::test {
@@ -23,30 +24,29 @@ namespace tessera::sim::test {
 /// An instruction of a core's sequencer.
 struct CoreStep {
   enum class Kind {
-    Pause,     ///< `cycles` cycles of scalar work.
-    Mark,      ///< Tells when.
-    Store,     ///< Dense, `bytes` from `address` on in `core`'s scratchpad.
-    Multicast, ///< Dense, `bytes` from `address` on in memory, to `cores`.
-    Signal,    ///< To `core`: from the sequencer, or through a queue.
-    Wait,      ///< The sequencer, for a semaphore.
+    Pause,  ///< `cycles` cycles of scalar work.
+    Mark,   ///< Tells when.
+    Load,   ///< From memory, within the core, or a multicast.
+    Store,  ///< To another core.
+    Signal, ///< To `core`: from the sequencer, or through a queue.
+    Wait,   ///< The sequencer, for a semaphore.
     Barrier
   };
   Kind kind = Kind::Pause;
   uint64_t cycles = 1;
   uint32_t core = 0;
-  uint64_t address = 0;
-  uint32_t bytes = 0;
-  bool posted = false;
+  DmaMove move;             ///< Of a load or store.
+  bool isMulticast = false; ///< A load, to `cores`.
   noc::Rectangle cores;
   isa::Queue queue = isa::Queue::Seq; ///< Of a Signal: seq, ld or st.
   uint8_t sem = 0;
   uint32_t count = 1;
 
   isa::Queue unit() const {
-    return kind == Kind::Store       ? isa::Queue::St
-           : kind == Kind::Multicast ? isa::Queue::Ld
-           : kind == Kind::Signal    ? queue
-                                     : isa::Queue::Seq;
+    return kind == Kind::Store    ? isa::Queue::St
+           : kind == Kind::Load   ? isa::Queue::Ld
+           : kind == Kind::Signal ? queue
+                                  : isa::Queue::Seq;
   }
 };
 

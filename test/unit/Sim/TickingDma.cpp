@@ -7,6 +7,7 @@
 
 #include "TickingDma.h"
 #include <deque>
+#include <map>
 #include <optional>
 
 namespace tessera::sim::test {
@@ -16,19 +17,24 @@ namespace {
 class TickingEngine final : public TickingDma {
 public:
   TickingEngine(const Architecture &arch, DmaMemory memory,
-                const std::vector<DmaJob> &jobs, bool stores)
-      : arch(arch), memory(memory), jobs(jobs), stores(stores),
+                const std::vector<DmaJob> &jobs, bool stores, uint32_t self = 0,
+                DmaOutside *outside = nullptr)
+      : arch(arch), memory(memory), jobs(jobs), stores(stores), self(self),
+        outside(outside),
         slotsPerCycle(stores ? arch.dma.storeBursts : arch.dma.loadBursts),
         spans(jobs.size()), state(jobs.size()) {}
 
   std::unique_ptr<TickingDma> clone() const override {
     return std::make_unique<TickingEngine>(*this);
   }
-  bool over() const override { return completed == jobs.size(); }
+  bool over() const override { return numComplete == jobs.size(); }
   const std::vector<Span> &results() const override { return spans; }
   void arrive(uint64_t cycle) override;
-  std::set<uint64_t> ages() const override;
-  void serve(uint64_t age, BusyBanks &busy) override;
+  void came(uint64_t burst, uint32_t core) override;
+  void answered(uint64_t burst) override;
+  void complete() override;
+  std::set<uint64_t> ages(uint32_t core) const override;
+  void serve(uint64_t age, BusyBanks &busy, uint32_t core) override;
   void step(BusyBanks &busy) override;
 
 private:
@@ -40,8 +46,21 @@ private:
     uint64_t age = 0;
     WordsToServe words;
     uint64_t slots = 1;
-    std::optional<uint64_t> first; ///< The cycle in which it began.
-    std::vector<WordsToServe> rest;
+    std::optional<uint64_t> first = {}; ///< The cycle in which it began.
+    std::vector<WordsToServe> rest = {};
+    uint32_t core = 0;  ///< In whose banks.
+    uint64_t burst = 0; ///< Number.
+  };
+  /// A core that a multicast goes to.
+  struct Target {
+    bool padded = false, told = false;
+    uint64_t bursts = 0; ///< That are written there.
+    uint64_t end = 0;    ///< By then all that has come is.
+  };
+  struct UnderWay {
+    size_t job = 0;
+    Access write;
+    size_t copies = 1; ///< That are not over.
   };
   struct State {
     std::vector<DmaElement> left; ///< Elements that are moved, in order.
@@ -50,14 +69,15 @@ private:
     uint64_t outstanding = 0;
     uint64_t written = 0; ///< By then what has come is written.
     uint64_t known = 0;   ///< By then the indices are read.
-    bool allSent = false, padded = false;
+    uint64_t sent = 0;
+    bool allSent = false;
+    std::map<uint32_t, Target> targets;
     std::optional<uint64_t> slotsEnd; ///< Of a job without bursts.
     std::optional<uint64_t> ready;
   };
   struct Arrival {
-    uint64_t at;
-    size_t job;
-    std::optional<Access> write; ///< Else it is acknowledged.
+    uint64_t at, burst;
+    bool isAnswer = false;
   };
 
   WordsToServe near(const DmaJob &job) const {
@@ -72,15 +92,15 @@ private:
   uint64_t afterSlots() const {
     return now + (usedSlots > 0) + (debt + slotsPerCycle - 1) / slotsPerCycle;
   }
-  bool waits(size_t job, Kind kind) const {
+  bool waits(size_t job, Kind kind, uint32_t core) const {
     for (const Access &a : waiting)
-      if (a.job == job && a.kind == kind)
+      if (a.job == job && a.kind == kind && a.core == core)
         return true;
     return false;
   }
   /// Of the current job.
   bool indicesKnown() const {
-    return !waits(started - 1, Kind::Index) &&
+    return !waits(started - 1, Kind::Index, self) &&
            state[started - 1].known <= now + (usedSlots > 0);
   }
   void begin();
@@ -89,25 +109,32 @@ private:
   void moveAhead(BusyBanks &busy);
   bool tryAccess(Access &access, BusyBanks &busy);
   void finished(Access &access);
+  void over(uint64_t burst);
+  void padAt(size_t job, uint32_t core);
   void send();
 
   const Architecture &arch;
   const DmaMemory memory;
   const std::vector<DmaJob> &jobs;
   const bool stores;
+  const uint32_t self; ///< Its core.
+  DmaOutside *const outside;
   const uint32_t slotsPerCycle;
   std::vector<Span> spans;
   std::vector<State> state;
   uint64_t now = 0, idleUntil = 0;
-  size_t started = 0, completed = 0;
+  size_t started = 0, numComplete = 0;
   bool active = false; ///< Job started - 1 has something to begin.
   uint64_t available = 0, usedSlots = 0, debt = 0; ///< Slots.
   /// The next burst: where it goes, and its words at the source.
   std::optional<Access> burst;
+  uint32_t burstBytes = 0;
   std::optional<WordsToServe> source;
   bool isRead = false, asked = false;
   uint64_t inFlight = 0, bus = 0;
   std::vector<Arrival> arrivals;
+  std::map<uint64_t, UnderWay> underWay;
+  uint64_t nextBurst = 0;
   std::deque<Access> waiting; ///< In the order in which they asked.
 };
 
@@ -122,60 +149,102 @@ void TickingEngine::arrive(uint64_t cycle) {
       ++i;
       continue;
     }
-    Arrival a = std::move(arrivals[i]);
+    Arrival a = arrivals[i];
     arrivals.erase(arrivals.begin() + long(i));
-    State &s = state[a.job];
-    if (!a.write) {
-      --inFlight;
-      if (--s.outstanding == 0 && s.allSent && !s.ready)
-        s.ready = now;
-      continue;
-    }
-    const DmaJob &job = jobs[a.job];
-    if (job.multicast && !s.padded) {
-      // The padding first, a piece after the other.
-      s.padded = true;
-      Access padding{Kind::Padding,
-                     a.job,
-                     askedAt(now, Asks::Comes),
-                     WordsToServe(arch),
-                     1,
-                     {},
-                     {}};
-      uint64_t inPiece = 0;
-      for (const DmaElement &e : job.elements)
-        if (e.isOutside) {
-          if (inPiece == 0)
-            padding.rest.emplace_back(arch);
-          padding.rest.back().add(e.near, job.nearBytes * 8);
-          inPiece = (inPiece + 1) % (arch.dma.burstBytes / job.nearBytes);
-        }
-      if (!padding.rest.empty()) {
-        padding.words = padding.rest.front();
-        padding.rest.erase(padding.rest.begin());
-        waiting.push_back(std::move(padding));
-      }
-    }
-    a.write->age = askedAt(now, job.withinCore ? Asks::IsCopied : Asks::Comes);
-    waiting.push_back(std::move(*a.write));
+    if (a.isAnswer)
+      answered(a.burst);
+    else
+      came(a.burst, self);
   }
-  for (size_t j = completed; j < started; ++j)
-    if (State &s = state[j]; !s.ready && !waits(j, Kind::Padding)) {
+}
+
+void TickingEngine::came(uint64_t number, uint32_t core) {
+  Access write = underWay.at(number).write;
+  const DmaJob &job = jobs[write.job];
+  if (!stores && !job.cores.empty() && !state[write.job].targets[core].padded)
+    padAt(write.job, core);
+  write.age = askedAt(now, job.withinCore ? Asks::IsCopied : Asks::Comes);
+  write.core = core;
+  write.burst = number;
+  waiting.push_back(std::move(write));
+}
+
+/// The padding first, a piece after the other.
+void TickingEngine::padAt(size_t j, uint32_t core) {
+  const DmaJob &job = jobs[j];
+  state[j].targets[core].padded = true;
+  Access padding{Kind::Padding, j, askedAt(now, Asks::Comes),
+                 WordsToServe(arch)};
+  padding.core = core;
+  uint64_t inPiece = 0;
+  for (const DmaElement &e : job.elements)
+    if (e.isOutside) {
+      if (inPiece == 0)
+        padding.rest.emplace_back(arch);
+      padding.rest.back().add(e.near, job.nearBytes * 8);
+      inPiece = (inPiece + 1) % (arch.dma.burstBytes / job.nearBytes);
+    }
+  if (padding.rest.empty())
+    return;
+  padding.words = padding.rest.front();
+  padding.rest.erase(padding.rest.begin());
+  waiting.push_back(std::move(padding));
+}
+
+void TickingEngine::answered(uint64_t number) {
+  State &s = state[underWay.at(number).job];
+  over(number);
+  if (s.outstanding == 0 && s.allSent && !s.ready)
+    s.ready = now;
+}
+
+/// A burst, or a copy of it, needs nothing more.
+void TickingEngine::over(uint64_t number) {
+  UnderWay &burst = underWay.at(number);
+  if (--burst.copies > 0)
+    return;
+  --inFlight;
+  --state[burst.job].outstanding;
+  underWay.erase(number);
+}
+
+void TickingEngine::complete() {
+  for (size_t j = numComplete; j < started; ++j)
+    if (State &s = state[j];
+        !s.ready && s.targets.empty() && !waits(j, Kind::Padding, self)) {
       if (s.slotsEnd)
         s.ready = std::max({spans[j].begin + 1, *s.slotsEnd, s.written});
       else if (!stores && s.allSent && s.outstanding == 0)
         s.ready = s.written;
     }
-  while (completed < started && state[completed].ready &&
-         *state[completed].ready <= now)
-    spans[completed++].end = now;
+  for (; numComplete < started; ++numComplete) {
+    State &s = state[numComplete];
+    bool all = !s.targets.empty();
+    for (auto &[core, t] : s.targets) {
+      if (!t.told && s.allSent && t.bursts == s.sent && t.end <= now &&
+          !waits(numComplete, Kind::Padding, core)) {
+        t.told = true;
+        if (outside)
+          outside->delivered(numComplete, core);
+      }
+      all &= t.told;
+    }
+    if (all)
+      s.ready = now;
+    if (!s.ready || *s.ready > now)
+      return;
+    spans[numComplete].end = now;
+    if (outside)
+      outside->completed(numComplete);
+  }
 }
 
-std::set<uint64_t> TickingEngine::ages() const {
+std::set<uint64_t> TickingEngine::ages(uint32_t core) const {
   std::set<uint64_t> all;
   for (const Access &a : waiting)
-    all.insert(a.age);
-  if (active && !state[started - 1].ahead.empty())
+    if (a.core == core)
+      all.insert(a.age);
+  if (core == self && active && !state[started - 1].ahead.empty())
     all.insert(askedAt(spans[started - 1].begin, Asks::Begins));
   return all;
 }
@@ -200,27 +269,40 @@ void TickingEngine::finished(Access &access) {
     s.known = std::max(s.known, now + 1);
     break;
   case Kind::Padding:
-    s.written = std::max(s.written, now + 1);
+    if (s.targets.empty())
+      s.written = std::max(s.written, now + 1);
+    else
+      s.targets.at(access.core).end = now + 1;
     break;
   case Kind::Read:
     isRead = true;
     break;
-  case Kind::WriteAtCore: // whose answer takes a cycle
-    arrivals.push_back({now + 1, access.job, {}});
+  case Kind::WriteAtCore:
+    if (outside)
+      outside->written(access.burst, access.core);
+    else // its answer takes a cycle
+      arrivals.push_back({now + 1, access.burst, true});
     break;
-  case Kind::Write:
-    s.written = std::max(
-        {s.written, now + 1,
-         *access.first + (access.slots + slotsPerCycle - 1) / slotsPerCycle});
-    --inFlight;
-    --s.outstanding;
+  case Kind::Write: {
+    uint64_t end =
+        std::max(now + 1, *access.first + (access.slots + slotsPerCycle - 1) /
+                                              slotsPerCycle);
+    if (s.targets.empty()) {
+      s.written = std::max(s.written, end);
+    } else {
+      Target &t = s.targets.at(access.core);
+      ++t.bursts;
+      t.end = std::max(t.end, end);
+    }
+    over(access.burst);
     break;
+  }
   }
 }
 
-void TickingEngine::serve(uint64_t age, BusyBanks &busy) {
+void TickingEngine::serve(uint64_t age, BusyBanks &busy, uint32_t core) {
   for (Access &a : waiting)
-    if (a.age == age && a.words.cyclesLeft() > 0)
+    if (a.core == core && a.age == age && a.words.cyclesLeft() > 0)
       tryAccess(a, busy);
   for (size_t i = 0; i < waiting.size();)
     if (waiting[i].words.cyclesLeft() > 0) {
@@ -232,29 +314,26 @@ void TickingEngine::serve(uint64_t age, BusyBanks &busy) {
     } else {
       waiting.erase(waiting.begin() + long(i));
     }
-  if (active && askedAt(spans[started - 1].begin, Asks::Begins) == age)
+  if (core == self && active &&
+      askedAt(spans[started - 1].begin, Asks::Begins) == age)
     moveAhead(busy);
 }
 
 void TickingEngine::moveAhead(BusyBanks &busy) {
   State &s = state[started - 1];
-  const DmaJob &job = jobs[started - 1];
   while (!s.ahead.empty() && available > 0) {
     auto &[kind, words] = s.ahead.front();
     if (kind == Kind::Padding && !indicesKnown())
       return;
-    if (job.multicast) { // each core writes its own
+    if (!s.targets.empty()) { // each core writes its own
       take(1);
       s.ahead.pop_front();
       continue;
     }
-    Access access{kind,
-                  started - 1,
-                  askedAt(spans[started - 1].begin, Asks::Begins),
-                  words,
-                  words.cyclesLeft(),
-                  {},
-                  {}};
+    Access access{kind, started - 1,
+                  askedAt(spans[started - 1].begin, Asks::Begins), words,
+                  words.cyclesLeft()};
+    access.core = self;
     if (!tryAccess(access, busy))
       return;
     take(access.slots);
@@ -269,7 +348,14 @@ void TickingEngine::begin() {
   State &s = state[started];
   spans[started].begin = now;
   ++started;
+  if (job.isSync) {
+    s.ready = idleUntil = now + 1;
+    return;
+  }
   active = true;
+  if (!stores)
+    for (uint32_t core : job.cores)
+      s.targets[core];
   auto pieces = [&](Kind kind, uint64_t perPiece, uint64_t bits,
                     const std::vector<uint64_t> &addresses) {
     for (size_t i = 0; i < addresses.size(); ++i) {
@@ -315,13 +401,9 @@ void TickingEngine::cut() {
       ++slots;
   if (job.withinCore)
     slots = std::max<uint64_t>(slots, far.cyclesLeft());
-  burst = Access{stores ? Kind::WriteAtCore : Kind::Write,
-                 j,
-                 0,
-                 stores ? far : words,
-                 slots,
-                 {},
-                 {}};
+  burst = Access{stores ? Kind::WriteAtCore : Kind::Write, j, 0,
+                 stores ? far : words, slots};
+  burstBytes = uint32_t(count * job.farBytes);
   source = stores ? words : far;
   isRead = asked = false;
 }
@@ -333,6 +415,8 @@ void TickingEngine::step(BusyBanks &busy) {
           idleUntil > now || available == 0)
         return;
       begin();
+      if (!active)
+        continue;
       moveAhead(busy);
     }
     State &s = state[started - 1];
@@ -355,9 +439,9 @@ void TickingEngine::step(BusyBanks &busy) {
     }
     if ((stores || job.withinCore) && !asked) {
       asked = true;
-      Access read{Kind::Read, started - 1,  askedAt(now, Asks::Begins),
-                  *source,    burst->slots, {},
-                  {}};
+      Access read{Kind::Read, started - 1, askedAt(now, Asks::Begins), *source,
+                  burst->slots};
+      read.core = self;
       tryAccess(read, busy);
       if (read.words.cyclesLeft() > 0)
         waiting.push_back(std::move(read));
@@ -365,11 +449,13 @@ void TickingEngine::step(BusyBanks &busy) {
     if (stores || job.withinCore) {
       if (!isRead)
         return;
-      if (usedSlots == 0)
-        take(1);
-    } else {
-      take(burst->slots);
     }
+    if (outside && !job.withinCore && !outside->takes())
+      return;
+    if (!stores && !job.withinCore)
+      take(burst->slots);
+    else if (usedSlots == 0)
+      take(1);
     send();
   }
 }
@@ -380,18 +466,19 @@ void TickingEngine::send() {
   const DmaJob &job = jobs[j];
   ++inFlight;
   ++s.outstanding;
-  if (stores && memory.writesAtCore) {
-    arrivals.push_back({now + 1, j, std::move(burst)});
+  ++s.sent;
+  uint64_t number = nextBurst++;
+  underWay.emplace(number, UnderWay{j, std::move(*burst),
+                                    std::max<size_t>(1, s.targets.size())});
+  if (job.withinCore) {
+    arrivals.push_back({now + 1, number});
+  } else if (outside) {
+    outside->send(number, j, burstBytes);
+  } else if (stores && memory.writesAtCore) {
+    arrivals.push_back({now + 1, number});
   } else {
-    std::optional<Access> write;
-    if (!stores)
-      write = std::move(burst);
-    if (job.withinCore) {
-      arrivals.push_back({now + 1, j, std::move(write)});
-    } else {
-      bus = std::max(now + memory.latency, bus + memory.spacing);
-      arrivals.push_back({bus, j, std::move(write)});
-    }
+    bus = std::max(now + memory.latency, bus + memory.spacing);
+    arrivals.push_back({bus, number, stores});
   }
   burst.reset();
   if (s.next < s.left.size())
@@ -406,8 +493,9 @@ std::vector<Span> runAlone(TickingEngine engine) {
   for (uint64_t now = 0; !engine.over() && now < 1'000'000; ++now) {
     BusyBanks busy;
     engine.arrive(now);
-    for (uint64_t age : engine.ages())
-      engine.serve(age, busy);
+    engine.complete();
+    for (uint64_t age : engine.ages(0))
+      engine.serve(age, busy, 0);
     engine.step(busy);
   }
   return engine.results();
@@ -420,6 +508,53 @@ std::unique_ptr<TickingDma> tickingDma(const Architecture &arch,
                                        const std::vector<DmaJob> &jobs,
                                        bool stores) {
   return std::make_unique<TickingEngine>(arch, memory, jobs, stores);
+}
+
+std::unique_ptr<TickingDma> tickingDma(const Architecture &arch, uint32_t core,
+                                       DmaOutside &outside,
+                                       const std::vector<DmaJob> &jobs,
+                                       bool stores) {
+  return std::make_unique<TickingEngine>(arch, DmaMemory(), jobs, stores, core,
+                                         &outside);
+}
+
+DmaJob DmaMove::job() const {
+  DmaJob job;
+  job.farBytes = bitWidth(far.format) / 8;
+  job.nearBytes = bitWidth(near.format) / 8;
+  job.transpose = transpose;
+  job.withinCore = far.space == isa::Space::Spm;
+  job.nearIsAcc = near.space == isa::Space::Acc;
+  job.posted = posted;
+  job.indices = uint32_t(indices.size());
+  job.indexBase = indexBase;
+  std::array<uint32_t, 3> extents = {1, 1, 1};
+  std::copy_n(near.extents.begin(), near.rank, extents.begin());
+  for (uint32_t i = 0; i < extents[0]; ++i)
+    for (uint32_t j = 0; j < extents[1]; ++j)
+      for (uint32_t l = 0; l < extents[2]; ++l) {
+        std::array<int64_t, 3> at = {i, j, l}, from = at;
+        DmaElement element;
+        // A base names a core in its upper half.
+        element.far = isa::offsetOfBase(far.base), element.near = near.base;
+        if (far.space != isa::Space::Core)
+          element.far = far.base;
+        for (unsigned d = 0; d < near.rank; ++d) {
+          if (!indices.empty() && d == 0) {
+            from[0] = indices[i];
+            element.row = i;
+            element.isOutside = from[0] < 0 || from[0] >= far.extents[0];
+          }
+          if (windows) {
+            from[d] += origin[d];
+            element.isOutside |= from[d] < 0 || from[d] >= size[d];
+          }
+          element.far += uint64_t(from[d] * far.strides[d]) * job.farBytes;
+          element.near += uint64_t(at[d] * near.strides[d]) * job.nearBytes;
+        }
+        job.elements.push_back(element);
+      }
+  return job;
 }
 
 std::vector<Span> tickLoads(const Architecture &arch, DmaMemory memory,

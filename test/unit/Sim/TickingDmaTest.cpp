@@ -73,14 +73,6 @@ private:
   uint32_t pick(std::initializer_list<uint32_t> values) {
     return values.begin()[random.below(values.size())];
   }
-  struct Plan {
-    isa::Descriptor near, far;
-    std::array<int64_t, 3> origin{}, size{};
-    bool windows = false, transpose = false, convert = false, gather = false;
-    bool posted = false;
-    std::vector<int32_t> indices;
-  };
-
   /// Extents, and strides that leave gaps or none but never touch by accident.
   void layOut(isa::Descriptor &td, uint64_t &span) {
     const std::array<unsigned, 3> inOrder = {0, 1, 2};
@@ -102,7 +94,7 @@ private:
   }
 
   void prepare(unsigned i) {
-    Plan p;
+    DmaMove p;
     NumericFormat farFormat =
         random.below(2) ? NumericFormat::F32 : NumericFormat::BF16;
     p.convert = random.below(3) == 0;
@@ -111,7 +103,7 @@ private:
             ? (random.below(2) ? NumericFormat::F32 : NumericFormat::F8E4M3FN)
             : farFormat;
     p.transpose = random.below(3) == 0;
-    p.gather = toMemory && random.below(3) == 0;
+    bool gathers = toMemory && random.below(3) == 0;
     p.posted = stores && random.below(4) == 0;
     p.near.rank = p.far.rank = 3;
     p.near.format = nearFormat, p.far.format = farFormat;
@@ -128,7 +120,8 @@ private:
     layOut(p.near, span);
     p.near.base = 8192 + 4 * random.below(16);
     p.far.base = (toMemory ? Machine::dataArea : 0) + 4 * random.below(16);
-    if (p.gather) {
+    p.indexBase = 4096 + 64 * i;
+    if (gathers) {
       p.transpose = false;
       uint32_t rows = p.far.extents[0];
       unsigned n = unsigned(p.near.extents[0]);
@@ -158,8 +151,8 @@ private:
                                  {isa::td_window::dim, d},
                                  {isa::td_window::step, 1}});
       }
-    if (p.gather) {
-      uint64_t at = 4096 + 64 * i;
+    if (gathers) {
+      uint64_t at = p.indexBase;
       for (int32_t index : p.indices) {
         k.td(29, tensor(Space::Spm, NumericFormat::I32, {1}, at));
         k.add(Opcode::FILL,
@@ -167,58 +160,20 @@ private:
         at += 4;
       }
       k.td(i * 3 + 2, tensor(Space::Spm, NumericFormat::I32,
-                             {uint32_t(p.indices.size())}, 4096 + 64 * i));
+                             {uint32_t(p.indices.size())}, p.indexBase));
     }
     plans.push_back(p);
-    jobs.push_back(elements(p));
-  }
-
-  DmaJob elements(const Plan &p) const {
-    DmaJob job;
-    job.farBytes = bitWidth(p.far.format) / 8;
-    job.nearBytes = bitWidth(p.near.format) / 8;
-    job.transpose = p.transpose;
-    job.withinCore = path == Path::WithinCore;
-    job.nearIsAcc = p.near.space == Space::Acc;
-    job.posted = p.posted;
-    job.indices = uint32_t(p.indices.size());
-    job.indexBase = 4096 + 64 * jobs.size();
-    const auto &e = p.near.extents;
-    for (uint32_t i = 0; i < e[0]; ++i)
-      for (uint32_t j = 0; j < e[1]; ++j)
-        for (uint32_t l = 0; l < e[2]; ++l) {
-          std::array<int64_t, 3> at = {i, j, l}, from = at;
-          DmaElement element;
-          for (unsigned d = 0; d < 3; ++d) {
-            if (p.gather && d == 0) {
-              from[0] = p.indices[i];
-              element.row = i;
-              element.isOutside =
-                  from[0] < 0 || from[0] >= int64_t(p.far.extents[0]);
-            }
-            if (p.windows) {
-              from[d] += p.origin[d];
-              element.isOutside |= from[d] < 0 || from[d] >= p.size[d];
-            }
-          }
-          element.far = p.far.base, element.near = p.near.base;
-          for (unsigned d = 0; d < 3; ++d) {
-            element.far += uint64_t(from[d] * p.far.strides[d]) * job.farBytes;
-            element.near += uint64_t(at[d] * p.near.strides[d]) * job.nearBytes;
-          }
-          job.elements.push_back(element);
-        }
-    return job;
+    jobs.push_back(p.job());
   }
 
   void push(unsigned i) {
-    const Plan &p = plans[i];
+    const DmaMove &p = plans[i];
     for (uint64_t pause = random.below(4) ? 0 : random.below(40); pause > 0;
          --pause)
       k.li(1, 0);
     places.push_back(uint32_t(k.program.size()));
     jobs[i].visible = k.program.size() + 1;
-    if (stores && p.gather)
+    if (stores && !p.indices.empty())
       k.add(Opcode::STORESCATTER, {{isa::store_scatter::dst, i * 3},
                                    {isa::store_scatter::src, i * 3 + 1},
                                    {isa::store_scatter::index, i * 3 + 2},
@@ -232,7 +187,7 @@ private:
                             {isa::store::convert, p.convert},
                             {isa::store::transpose, p.transpose},
                             {isa::store::posted, p.posted}});
-    else if (p.gather)
+    else if (!p.indices.empty())
       k.add(Opcode::LOADGATHER, {{isa::load_gather::dst, i * 3},
                                  {isa::load_gather::src, i * 3 + 1},
                                  {isa::load_gather::index, i * 3 + 2},
@@ -243,7 +198,7 @@ private:
                return !e.isOutside;
              })) {
       ++multicasts;
-      jobs[i].multicast = true;
+      jobs[i].cores = {0};
       k.add(Opcode::LOADMULTICAST,
             {{isa::load_multicast::dst, i * 3},
              {isa::load_multicast::src, i * 3 + 1},
@@ -266,7 +221,7 @@ private:
   const bool stores, toMemory;
   unsigned count = 0;
   uint16_t multicasts = 0;
-  std::vector<Plan> plans;
+  std::vector<DmaMove> plans;
 };
 
 void compare(Path path, DmaMemory memory, uint64_t seeds) {

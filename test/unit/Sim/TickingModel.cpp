@@ -761,8 +761,10 @@ public:
     BusyBanks busy;
     for (MatrixGrid &grid : matrix)
       busy.merge(grid.reserved(now));
-    load->arrive(now);
-    store->arrive(now);
+    for (TickingDma *engine : {load.get(), store.get()}) {
+      engine->arrive(now);
+      engine->complete();
+    }
     for (MatrixGrid &grid : matrix)
       grid.prepare(now);
     vector.prepare(now);
