@@ -43,6 +43,11 @@ class Graph:
             self.add_input("x", [3, 7])
         while len(self.model.nodes) < rng.integers(3, 9):
             self.grow()
+        # Few results are seen, so that operations can be fused.
+        seen = rng.random(len(self.model.outputs)) < rng.choice([0.1, 0.5])
+        seen[-1] = True
+        for values in (self.model.outputs, self.model.expected):
+            values[:] = [value for value, kept in zip(values, seen) if kept]
 
     def add_input(self, name, shape):
         array = self.rng.uniform(-2, 2, shape).astype(np.float32)
@@ -64,7 +69,7 @@ class Graph:
 
     def grow(self):
         kinds = [self.unary, self.binary, self.move, self.reduce, self.product, self.choose,
-                 self.gather, self.pad, self.slice, self.rank]
+                 self.gather, self.pad, self.slice, self.rank, self.gram, self.repeat, self.attend]
         kinds[self.rng.integers(len(kinds))]()
 
     def unary(self):
@@ -141,6 +146,62 @@ class Graph:
         want = (x.astype(np.float64) @ w.astype(np.float64)).astype(np.float32)
         if np.abs(want).max() < 1e4:
             self.node("MatMul", [name, self.model.constant(w)], want)
+
+    def gram(self):
+        """A product of two computed tensors, over batches."""
+        name, x = self.pick()
+        if x.ndim < 2:
+            return
+        order = [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2]
+        turned = x.swapaxes(-1, -2)
+        want = (x.astype(np.float64) @ turned.astype(np.float64)).astype(np.float32)
+        if np.abs(want).max() < 1e4 and want.size <= MAX_ELEMENTS:
+            other = self.model.node("Transpose", [name], turned, perm=order)
+            self.node("MatMul", [name, other], want)
+
+    def repeat(self):
+        """Each entry along a dimension several times in a row."""
+        name, x = self.pick()
+        axis, times = int(self.rng.integers(x.ndim)), int(self.rng.integers(2, 4))
+        if x.size * times > MAX_ELEMENTS:
+            return
+        wide = [*x.shape[:axis + 1], times, *x.shape[axis + 1:]]
+        split = np.expand_dims(x, axis + 1)
+        a = self.model.node("Unsqueeze", [name, self.integers(axis + 1)], split)
+        b = self.model.node("Expand", [a, self.integers(*wide)], np.broadcast_to(split, wide).copy())
+        want = np.repeat(x, times, axis)
+        self.node("Reshape", [b, self.integers(*want.shape)], want)
+
+    def attend(self):
+        """Grouped queries over keys and values that are the model's inputs."""
+        name, x = self.pick()
+        if x.ndim < 3 or np.abs(x).max() > 8:
+            return
+        heads, queries, size = x.shape[-3:]
+        times = int(self.rng.choice([t for t in (1, 2, 3, 4) if heads % t == 0]))
+        keys = int(self.rng.choice(EXTENTS))
+        shape = [*x.shape[:-3], heads // times, keys, size]
+        operands = []
+        for kind in "kv":
+            array = self.rng.uniform(-1, 1, shape).astype(np.float32)
+            full = self.model.input(f"{kind}{len(self.model.nodes)}", array)
+            if times > 1:
+                axis = len(shape) - 2
+                full = self.model.node("Unsqueeze", [full, self.integers(axis)], np.expand_dims(array, axis))
+                array = np.repeat(array, times, -3)
+                wide = [*shape[:axis], times, *shape[axis:]]
+                full = self.model.node("Expand", [full, self.integers(*wide)], array.reshape(wide))
+                full = self.model.node("Reshape", [full, self.integers(*array.shape)], array)
+            operands.append((full, array.astype(np.float64)))
+        (k, key), (v, value) = operands
+        order = [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2]
+        turned = self.model.node("Transpose", [k], key.swapaxes(-1, -2).astype(np.float32), perm=order)
+        scores = x.astype(np.float64) @ key.swapaxes(-1, -2)
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        weights = e / e.sum(-1, keepdims=True)
+        s = self.model.node("MatMul", [name, turned], scores.astype(np.float32))
+        s = self.model.node("Softmax", [s], weights.astype(np.float32), axis=-1)
+        self.node("MatMul", [s, v], (weights @ value).astype(np.float32))
 
     def choose(self):
         name, x = self.pick()
