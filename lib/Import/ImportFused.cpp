@@ -305,8 +305,8 @@ Status tessera::onnx::importEmbedNormalization(NodeImport &node) {
 
 namespace {
 
-/// Attention and MultiHeadAttention: queries, keys and values with the heads
-/// side by side, a mask of keys, and a softmax over what is left.
+/// Attention, QAttention and MultiHeadAttention: queries, keys and values with
+/// the heads side by side, a mask of keys, and a softmax over what is left.
 class FusedAttention {
 public:
   explicit FusedAttention(NodeImport &node)
@@ -414,7 +414,10 @@ Status FusedAttention::finish(std::string query, std::string key,
 Status FusedAttention::importPacked() {
   std::vector<int64_t> shape = e.shape(inputs[0]), weights = e.shape(inputs[1]);
   TESSERA_RETURN_IF_ERROR(e.status);
-  if (node.hasInput(4) || node.hasOutput(1))
+  // Of integers there are scales before the mask, and zero points behind it.
+  bool isQuantized = node.node.opType == "QAttention";
+  size_t mask = isQuantized ? 5 : 3, past = isQuantized ? 8 : 4;
+  if (node.hasInput(past) || node.hasOutput(1))
     return {StatusCode::Unsupported,
             "keeps keys and values of earlier steps; accepted is none"};
   TESSERA_ASSIGN_OR_RETURN(bool rotates,
@@ -435,12 +438,24 @@ Status FusedAttention::importPacked() {
       (*sizes)[0] + (*sizes)[1] + (*sizes)[2] != weights[1])
     return NodeImport::error(fmt::format(
         "weights {} do not hold queries, keys and values", shapeText(weights)));
-  std::string all = e("MatMul", {inputs[0], inputs[1]});
+  std::string all;
+  if (isQuantized) {
+    type = Float;
+    Expansion::Names operands{inputs[0], inputs[1],
+                              node.hasInput(6) ? inputs[6] : "",
+                              node.hasInput(7) ? inputs[7] : ""};
+    all = e("Mul", {e("Cast", {e("MatMulInteger", operands)},
+                      {{"to", attributeOf(int64_t(Float))}}),
+                    e("Mul", {inputs[3], inputs[4]})});
+  } else {
+    all = e("MatMul", {inputs[0], inputs[1]});
+  }
   if (node.hasInput(2))
     all = e("Add", {all, inputs[2]});
   Expansion::Names parts = e.many("Split", {all, e.integers(*sizes)}, 3,
                                   {{"axis", attributeOf(int64_t(2))}});
-  return finish(parts[0], parts[1], parts[2], 3, 5, {});
+  constexpr size_t none = 100;
+  return finish(parts[0], parts[1], parts[2], mask, isQuantized ? none : 5, {});
 }
 
 Status FusedAttention::importSeparate() {

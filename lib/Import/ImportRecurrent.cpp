@@ -55,6 +55,9 @@ private:
     return e.slice(value, 1, index * hidden, (index + 1) * hidden);
   }
   std::string activate(int64_t direction, int64_t index, std::string x);
+  /// x times the weights of operand `index`, as `factor` has them.
+  std::string product(const std::string &x, const std::string &factor,
+                      size_t index, int64_t direction);
   /// Operand `index` of the direction, without the first dimension.
   std::string ofDirection(size_t index, int64_t direction) {
     return e("Gather", {node.node.inputs[index], e.number(direction)},
@@ -70,6 +73,7 @@ private:
   NodeImport &node;
   Expansion e;
   bool isLstm = false, isGru = false;
+  bool isQuantized = false; ///< DynamicQuantizeLSTM: weights are integers.
   int64_t gates = 1, hidden = 0, directions = 1, layout = 0;
   int64_t steps = 0, batch = 0, inputSize = 0;
   bool startsReversed = false, resetAfter = false, coupled = false;
@@ -157,7 +161,8 @@ Status Recurrent::readActivations() {
 }
 
 Status Recurrent::readAttributes() {
-  isLstm = node.node.opType == "LSTM";
+  isQuantized = node.node.opType == "DynamicQuantizeLSTM";
+  isLstm = node.node.opType == "LSTM" || isQuantized;
   isGru = node.node.opType == "GRU";
   gates = isLstm ? 4 : isGru ? 3 : 1;
   TESSERA_ASSIGN_OR_RETURN(std::string direction,
@@ -186,10 +191,15 @@ Status Recurrent::readShapes() {
   TESSERA_RETURN_IF_ERROR(e.status);
   TESSERA_ASSIGN_OR_RETURN(hidden, node.intAttribute("hidden_size", -1));
   if (hidden < 0 && r.size() == 3)
-    hidden = r[2];
-  if (x.size() != 3 ||
-      w != std::vector<int64_t>{directions, gates * hidden, x[2]} ||
-      r != std::vector<int64_t>{directions, gates * hidden, hidden})
+    hidden = r[isQuantized ? 1 : 2];
+  // Integer weights are stored as the product takes them.
+  auto weightShape = [&](int64_t inputs) {
+    std::vector<int64_t> shape{directions, gates * hidden, inputs};
+    if (isQuantized)
+      std::swap(shape[1], shape[2]);
+    return shape;
+  };
+  if (x.size() != 3 || w != weightShape(x[2]) || r != weightShape(hidden))
     return NodeImport::error(fmt::format(
         "input {}, weights {} and recurrent weights {} do not fit {} "
         "directions and {} hidden units",
@@ -230,6 +240,22 @@ Status Recurrent::readShapes() {
           {batch, 1});
   }
   return e.status;
+}
+
+std::string Recurrent::product(const std::string &x, const std::string &factor,
+                               size_t index, int64_t direction) {
+  if (!isQuantized)
+    return e("MatMul", {x, factor});
+  // Scales and zero points: of the input those of the moment, of the weights
+  // one, or one for each column.
+  size_t scale = index == 1 ? 8 : 10;
+  Names left = e.many("DynamicQuantizeLinear", {x}, 3);
+  Names operands{left[0], factor, left[2]};
+  if (node.hasInput(scale + 1))
+    operands.push_back(ofDirection(scale + 1, direction));
+  std::string sums = e("Cast", {e("MatMulInteger", operands)},
+                       {{"to", attributeOf(int64_t(Float))}});
+  return e("Mul", {sums, e("Mul", {left[1], ofDirection(scale, direction)})});
 }
 
 std::string Recurrent::activate(int64_t direction, int64_t index,
@@ -295,7 +321,7 @@ void Recurrent::stepGru(int64_t direction, const std::string &x,
 void Recurrent::stepLstm(int64_t direction, const std::string &x,
                          std::string &h, std::string &c) {
   // Input, output, forget, cell.
-  std::string sum = e("Add", {x, e("MatMul", {h, recurrent})});
+  std::string sum = e("Add", {x, product(h, recurrent, 2, direction)});
   if (!recurrentBias.empty())
     sum = e("Add", {sum, recurrentBias});
   auto gate = [&](int64_t index, int64_t peephole, const std::string &cell) {
@@ -316,8 +342,12 @@ void Recurrent::stepLstm(int64_t direction, const std::string &x,
 }
 
 Recurrent::Direction Recurrent::run(int64_t direction) {
-  weights = e.transpose(ofDirection(1, direction), {1, 0});
-  recurrent = e.transpose(ofDirection(2, direction), {1, 0});
+  weights = ofDirection(1, direction);
+  recurrent = ofDirection(2, direction);
+  if (!isQuantized) {
+    weights = e.transpose(weights, {1, 0});
+    recurrent = e.transpose(recurrent, {1, 0});
+  }
   bias = recurrentBias = peepholes = "";
   if (node.hasInput(3)) {
     std::string both = ofDirection(3, direction);
@@ -336,8 +366,8 @@ Recurrent::Direction Recurrent::run(int64_t direction) {
   result.state = initial(5);
   if (isLstm)
     result.cell = initial(6);
-  std::string products =
-      e("MatMul", {e.reshape(input, {steps * batch, inputSize}), weights});
+  std::string products = product(e.reshape(input, {steps * batch, inputSize}),
+                                 weights, 1, direction);
   if (!bias.empty())
     products = e("Add", {products, bias});
   bool reversed = startsReversed || direction == 1;
@@ -374,6 +404,10 @@ Recurrent::Direction Recurrent::run(int64_t direction) {
 Status Recurrent::import() {
   TESSERA_RETURN_IF_ERROR(readAttributes());
   TESSERA_RETURN_IF_ERROR(readShapes());
+  for (size_t scale : {8, 10})
+    if (isQuantized && !node.hasInput(scale))
+      return NodeImport::error(
+          fmt::format("operand {}, a scale, is missing", scale));
   std::vector<Direction> results;
   for (int64_t direction = 0; direction < directions; ++direction)
     results.push_back(run(direction));

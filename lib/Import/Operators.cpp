@@ -262,6 +262,10 @@ static constexpr Operator fusedOperators[] = {
      importPackedAttention},
     {"BiasGelu", 2, 2, 1, "", importBiasedGelu},
     {"DequantizeLinear", 2, 3, 1, "axis block_size", importDequantizeLinear},
+    {"DynamicQuantizeLSTM", 11, 12, 3,
+     "activation_alpha activation_beta activations clip direction hidden_size "
+     "input_forget",
+     importRecurrent},
     {"DynamicQuantizeMatMul", 3, 5, 1, "", importDynamicQuantizeMatMul},
     {"EmbedLayerNormalization", 7, 9, 3, "epsilon mask_index_type",
      importEmbedNormalization},
@@ -287,6 +291,10 @@ static constexpr Operator fusedOperators[] = {
     {"MultiHeadAttention", 3, 8, 3,
      "mask_filter_value num_heads scale unidirectional",
      importMultiHeadAttention},
+    {"QAttention", 5, 9, 2,
+     "do_rotary mask_filter_value num_heads past_present_share_buffer scale "
+     "unidirectional",
+     importPackedAttention},
     {"QGemm", 6, 9, 1, "alpha transA transB", importQGemm},
     {"QLinearAdd", 7, 8, 1, "", importQLinearBinary},
     {"QLinearAveragePool", 4, 5, 1,
