@@ -99,8 +99,10 @@ private:
     auto consumer = cast<linalg::GenericOp>(operand.getOwner());
     if (auto pad = dyn_cast<tensor::PadOp>(producer)) {
       // Only before a contraction or a window: elsewhere the padded tensor is
-      // as large as the result.
-      if (consumer.getNumReductionLoops() == 0 || !pad->hasOneUse())
+      // as large as the result. Tiles are loaded with their border from memory,
+      // where a fill, which each dispatch makes for itself, is not.
+      if (consumer.getNumReductionLoops() == 0 || !pad->hasOneUse() ||
+          pad.getSource().getDefiningOp<linalg::FillOp>())
         return false;
       members.push_back(pad);
       return true;

@@ -67,6 +67,22 @@ class QuantizedLayers(OperatorCase):
         self.lstm("forward", False)
         self.lstm("bidirectional", True)
 
+    def test_convolution_with_borders_and_zero_points(self):
+        """The weights' sums along the border are those of a padded constant."""
+        x = RNG.integers(0, 256, (1, 2, 5, 6)).astype(np.uint8)
+        w = RNG.integers(0, 256, (3, 2, 3, 3)).astype(np.uint8)
+        zeros = np.uint8(7), np.uint8(131)
+        # Padding is the zero point: nothing, once that is subtracted.
+        wide = np.pad(x.astype(np.int64) - zeros[0], ((0, 0), (0, 0), (1, 1), (1, 1)))
+        view = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (2, 3))
+        want = np.einsum("ncijkl,fckl->nfij", view, w.astype(np.int64) - zeros[1]).astype(np.int32)
+        m = Model(17)
+        names = [m.input("x", x), m.input("w", w)]
+        m.node("ConvInteger", [*names, *(m.constant(np.array(z)) for z in zeros)], want, pads=[1] * 4)
+        m.node("ConvInteger", [*names, m.input("a", np.array(zeros[0])), m.input("b", np.array(zeros[1]))],
+               want, pads=[1] * 4)
+        self.check(m)
+
     def test_attention(self):
         batch, length, width, heads = 2, 5, 8, 2
         x = RNG.integers(0, 256, (batch, length, width)).astype(np.uint8)
