@@ -38,7 +38,8 @@ std::string toJson(const InterferenceReport &report) {
          {"cycles", run.togetherCycles},
          {"end_cycle", run.endCycle},
          {"time_us", double(run.togetherCycles) / (report.clockGhz * 1e3)},
-         {"slowdown", run.slowdown()}});
+         {"slowdown", run.slowdown()},
+         {"displaced_bytes", run.displacedBytes}});
   json["makespan_cycles"] = report.makespan();
   json["sum_alone_cycles"] = report.sumAlone();
   return json.dump(2, ' ', false,
@@ -57,6 +58,12 @@ std::string formatSummary(const InterferenceReport &report) {
   for (const SharedRun &run : report.runs)
     text += fmt::format("{:<{}}  {:>12}  {:>12}  {:>8.2f}x\n", run.model, width,
                         run.aloneCycles, run.togetherCycles, run.slowdown());
+  for (const SharedRun &run : report.runs)
+    if (run.displacedBytes != 0)
+      text +=
+          fmt::format("\n{} keeps {} bytes of intermediate results in DRAM: "
+                      "the shared SRAM was taken.\n",
+                      run.model, run.displacedBytes);
   uint64_t sum = report.sumAlone(), all = report.makespan();
   text += fmt::format(
       "\nAll are done after {} cycles; one after the other they take {}: "

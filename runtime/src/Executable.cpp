@@ -276,6 +276,11 @@ Result<Executable> Executable::load(const AddressSpace &space,
   return executable;
 }
 
+bool Executable::missesSharedMemory() const {
+  return state && state->sections->sharedArena &&
+         state->sections->sharedArena.space() != PhysicalSpace::Shared;
+}
+
 const CommandBuffer &Executable::commands() const {
   static const CommandBuffer none;
   return state ? state->commands : none;

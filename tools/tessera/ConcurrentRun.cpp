@@ -28,6 +28,7 @@ struct Placed {
 /// What a model's run took, in core cycles since the device's reset, and gave.
 struct Outcome {
   uint64_t first = 0, end = 0;
+  uint64_t displacedBytes = 0;
   std::vector<std::vector<std::byte>> outputs;
 };
 } // namespace
@@ -97,6 +98,8 @@ runTogether(std::span<const ConcurrentModel> models, const Architecture &arch,
                     models[i].name + ": the device kept no record of its run");
     outcome.first = record->firstFetchCycle;
     outcome.end = record->endCycle;
+    if (placed[i].executable.missesSharedMemory())
+      outcome.displacedBytes = models[i].object.sharedArenaBytes;
     const Object &object = models[i].object;
     for (size_t o = 0; o < object.outputs.size() && !timingOnly; ++o) {
       auto &bytes = outcome.outputs.emplace_back(object.outputs[o].bytes);
@@ -124,7 +127,8 @@ runConcurrently(std::span<const ConcurrentModel> models,
         runTogether(models.subspan(i, 1), arch, timingOnly));
     report.runs.push_back({models[i].name, alone[0].end - alone[0].first,
                            together[i].end - together[i].first,
-                           together[i].end - begin});
+                           together[i].end - begin,
+                           together[i].displacedBytes});
     for (size_t o = 0; o < alone[0].outputs.size(); ++o)
       if (alone[0].outputs[o] != together[i].outputs[o])
         return Status(

@@ -21,6 +21,9 @@ struct SharedRun {
   uint64_t aloneCycles = 0; ///< From its first fetch to its completion.
   /// The same with the others; also since the first of all fetches.
   uint64_t togetherCycles = 0, endCycle = 0;
+  /// Of its intermediate results, meant for shared SRAM and, together, kept in
+  /// DRAM since the models before it left no room.
+  uint64_t displacedBytes = 0;
   double slowdown() const {
     return aloneCycles ? double(togetherCycles) / double(aloneCycles) : 0;
   }

@@ -128,6 +128,7 @@ TEST_P(ExecutableTest, SharedArenaIsInDramIfThereIsNoRoom) {
     loaded.push_back(*Executable::load(space, object, "E"));
     EXPECT_EQ(device.bytesInUse(isa::PhysicalSpace::Shared), inShared);
     growth.push_back(device.bytesInUse(isa::PhysicalSpace::Dram) - before);
+    EXPECT_EQ(loaded.back().missesSharedMemory(), loaded.size() == 3);
   }
   EXPECT_EQ(growth[2], growth[1] + object.sharedArenaBytes);
 }

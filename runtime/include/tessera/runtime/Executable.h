@@ -39,6 +39,10 @@ public:
   /// A single kernel, for command buffers and dispatches of one's own.
   Result<Kernel> kernel(std::string_view name) const;
 
+  /// Whether intermediate results that were meant for shared SRAM are in DRAM,
+  /// because others had taken the room: the program takes longer.
+  bool missesSharedMemory() const;
+
   const std::string &label() const;
   explicit operator bool() const { return state != nullptr; }
 
