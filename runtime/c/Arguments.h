@@ -10,6 +10,7 @@
 
 #include "tessera/runtime/Executable.h"
 #include "tessera/runtime/MemoryPool.h"
+#include "tessera/runtime/Trace.h"
 #include "tessera_rt.h"
 #include <algorithm>
 #include <cstring>
@@ -51,6 +52,9 @@ struct tessera_rt_reservation {
 };
 struct tessera_rt_snapshot {
   tessera::runtime::Snapshot object;
+};
+struct tessera_rt_trace {
+  tessera::runtime::Trace object;
 };
 struct tessera_rt_pool {
   tessera::runtime::MemoryPool object;

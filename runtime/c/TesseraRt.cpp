@@ -221,6 +221,26 @@ void tessera_rt_snapshot_release(tessera_rt_snapshot *snapshot) {
   delete snapshot;
 }
 
+tessera_rt_status tessera_rt_trace_begin(tessera_rt_device *device,
+                                         const char *path,
+                                         tessera_rt_trace **trace,
+                                         tessera_rt_error *error) {
+  return guarded(error, [&]() -> Status {
+    TESSERA_RETURN_IF_ERROR(checkOutput(trace, "trace"));
+    if (!path)
+      return invalid("trace: a null path");
+    TESSERA_ASSIGN_OR_RETURN(Trace begun,
+                             Trace::begin(handleOf<Device>(device), path));
+    *trace = new tessera_rt_trace{std::move(begun)};
+    return Status::success();
+  });
+}
+tessera_rt_status tessera_rt_trace_finish(tessera_rt_trace *trace,
+                                          tessera_rt_error *error) {
+  return guarded(error, [&] { return handleOf<Trace>(trace).finish(); });
+}
+void tessera_rt_trace_release(tessera_rt_trace *trace) { delete trace; }
+
 tessera_rt_status
 tessera_rt_run_virtual_threads(tessera_rt_device *device, uint64_t seed,
                                const tessera_rt_virtual_thread *threads,

@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-#define TESSERA_RT_VERSION 3
+#define TESSERA_RT_VERSION 4
 
 typedef enum tessera_rt_status {
   TESSERA_RT_OK = 0,
@@ -73,6 +73,7 @@ typedef struct tessera_rt_kernel tessera_rt_kernel;
 typedef struct tessera_rt_pool tessera_rt_pool;
 typedef struct tessera_rt_reservation tessera_rt_reservation;
 typedef struct tessera_rt_snapshot tessera_rt_snapshot;
+typedef struct tessera_rt_trace tessera_rt_trace;
 
 /*===----------------------------------------------------------------------===*/
 /* Devices                                                                    */
@@ -173,6 +174,18 @@ tessera_rt_status tessera_rt_device_restore(tessera_rt_device *device,
 const void *tessera_rt_snapshot_data(const tessera_rt_snapshot *snapshot);
 uint64_t tessera_rt_snapshot_size(const tessera_rt_snapshot *snapshot);
 void tessera_rt_snapshot_release(tessera_rt_snapshot *snapshot);
+
+/** Everything that the device and the host do from now on, for a file whose
+ * name ends in .pftrace; see Trace. */
+tessera_rt_status tessera_rt_trace_begin(tessera_rt_device *device,
+                                         const char *path,
+                                         tessera_rt_trace **trace,
+                                         tessera_rt_error *error);
+/** Puts the file in its place. */
+tessera_rt_status tessera_rt_trace_finish(tessera_rt_trace *trace,
+                                          tessera_rt_error *error);
+/** Without tessera_rt_trace_finish() before, no file appears. */
+void tessera_rt_trace_release(tessera_rt_trace *trace);
 
 /** A thread of a program that takes turns with others. */
 typedef struct tessera_rt_virtual_thread {

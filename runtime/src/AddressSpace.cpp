@@ -25,7 +25,17 @@ AddressSpaceState::AddressSpaceState(std::shared_ptr<Hardware> hardware,
 
 AddressSpaceState::~AddressSpaceState() {
   Hardware::Lock lock = hardware->lock();
+  releaseMapped(0, ~uint64_t(0));
   tables.reset();
+}
+
+void AddressSpaceState::releaseMapped(uint64_t address, uint64_t bytes) {
+  auto page = mappedPages.lower_bound(address);
+  while (page != mappedPages.end() && page->first - address < bytes) {
+    auto [space, physical] = page->second;
+    page = mappedPages.erase(page);
+    hardware->releasePage(space, physical);
+  }
 }
 
 Result<uint64_t> AddressSpaceState::reserve(uint64_t bytes) {
@@ -81,7 +91,21 @@ Status AddressSpace::map(uint64_t address, PhysicalSpace space,
   if (!state)
     return emptyHandle();
   Hardware::Lock lock = state->hardware->lock();
-  return state->tables->map(address, space, physical, bytes, access);
+  TESSERA_RETURN_IF_ERROR(
+      state->tables->checkMap(address, space, physical, bytes));
+  for (uint64_t done = 0; done < bytes; done += smallPageBytes) {
+    if (Status claimed = state->hardware->claimPage(space, physical + done);
+        !claimed.ok()) {
+      state->releaseMapped(address, done);
+      return claimed.withContext(fmt::format("{}: mapping {:#x}, {} bytes",
+                                             state->label, address, bytes));
+    }
+    state->mappedPages[address + done] = {space, physical + done};
+  }
+  Status mapped = state->tables->map(address, space, physical, bytes, access);
+  if (!mapped.ok())
+    state->releaseMapped(address, bytes);
+  return mapped;
 }
 
 Status AddressSpace::unmap(uint64_t address, uint64_t bytes) {
@@ -100,7 +124,9 @@ Status AddressSpace::unmap(uint64_t address, uint64_t bytes) {
                                 "{:#x} is in use",
                                 state->label, address, bytes, buffer->label,
                                 begin));
-  return state->tables->unmap(address, bytes);
+  TESSERA_RETURN_IF_ERROR(state->tables->unmap(address, bytes));
+  state->releaseMapped(address, bytes);
+  return Status::success();
 }
 
 Status AddressSpace::protect(uint64_t address, uint64_t bytes, Access access) {

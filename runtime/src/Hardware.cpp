@@ -85,6 +85,36 @@ void Hardware::releasePhysical(isa::PhysicalSpace space, uint64_t address,
   physical[static_cast<unsigned>(space)].release(address, bytes);
 }
 
+Status Hardware::claimPage(isa::PhysicalSpace space, uint64_t address) {
+  auto index = static_cast<unsigned>(space);
+  if (auto known = claimedPages[index].find(address);
+      known != claimedPages[index].end()) {
+    ++known->second;
+    return Status::success();
+  }
+  if (!physical[index].allocateAt(address, isa::smallPageBytes))
+    return Status(StatusCode::FailedPrecondition,
+                  fmt::format("physical address {:#x} of {} is in use", address,
+                              spaceName(space)));
+  if (Status claimed = driver->claim(space, address, isa::smallPageBytes);
+      !claimed.ok()) {
+    physical[index].release(address, isa::smallPageBytes);
+    return claimed;
+  }
+  ++objectChanges;
+  claimedPages[index][address] = 1;
+  return Status::success();
+}
+
+void Hardware::releasePage(isa::PhysicalSpace space, uint64_t address) {
+  auto &pages = claimedPages[static_cast<unsigned>(space)];
+  auto page = pages.find(address);
+  if (--page->second)
+    return;
+  pages.erase(page);
+  releasePhysical(space, address, isa::smallPageBytes);
+}
+
 Status Hardware::update() {
   for (QueueState *queue : slots)
     if (queue)

@@ -35,6 +35,7 @@
 #include <array>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,6 +45,7 @@ namespace tessera::runtime {
 
 struct BufferState;
 class HostScheduler;
+class HostSlice;
 struct QueueState;
 struct SemaphoreState;
 
@@ -84,6 +86,8 @@ struct Hardware {
   }
 
   std::array<RangeAllocator, numPhysicalSpaces> physical;
+  /// How often pages are mapped by claimPage(), by address.
+  std::array<std::map<uint64_t, uint64_t>, numPhysicalSpaces> claimedPages;
   SlotAllocator semaphoreSlots;
   uint64_t semaphoresMade = 0;
   /// Live queues in order of creation; each registers and removes itself.
@@ -121,6 +125,8 @@ struct Hardware {
   std::vector<HostWait> hostWaits;
   /// Present while races are looked for.
   std::unique_ptr<RaceDetector> races;
+  bool traced = false;                        ///< There is a trace.
+  std::vector<std::thread::id> tracedThreads; ///< By their numbers.
   /// Present while virtual threads run.
   HostScheduler *scheduler = nullptr;
 
@@ -132,6 +138,10 @@ struct Hardware {
                                     uint64_t alignment, std::string_view what);
   void releasePhysical(isa::PhysicalSpace space, uint64_t address,
                        uint64_t bytes);
+  /// A page of 64 KiB that a program maps where it likes, as often as it likes;
+  /// nobody else gets it meanwhile. FailedPrecondition if somebody has it.
+  Status claimPage(isa::PhysicalSpace space, uint64_t address);
+  void releasePage(isa::PhysicalSpace space, uint64_t address);
 
   /// Retires completed work and records faults of every queue.
   Status update();
@@ -176,15 +186,7 @@ struct Hardware {
   /// is owed.
   Status spend(uint64_t nanoseconds);
   /// Lets a thread wait by `wait`, which gives a Status, and then wake up.
-  template <typename Wait> Status waitAndWake(Wait wait) {
-    driver::Time before = driver->now();
-    Status status = wait();
-    if (driver->now() == before ||
-        status.code() == StatusCode::DeadlineExceeded)
-      return status;
-    Status woken = spend(costs.wakeNs);
-    return status.ok() ? woken : status;
-  }
+  template <typename Wait> Status waitAndWake(Wait wait);
   /// The host works inside service(): the device runs on and nobody is served.
   void spendInside(driver::Time cost);
 
@@ -206,6 +208,32 @@ private:
   /// were any.
   Result<bool> ringAgain();
 };
+
+/// While it lives, a thread of the host is at something, for a trace. The
+/// device's lock is held at both ends.
+class HostSlice {
+public:
+  HostSlice(Hardware &hardware, driver::HostActivity activity);
+  ~HostSlice();
+  HostSlice(const HostSlice &) = delete;
+  HostSlice &operator=(const HostSlice &) = delete;
+
+private:
+  Hardware &hardware;
+  driver::HostActivity activity;
+  uint32_t thread = 0;
+  bool traced;
+};
+
+template <typename Wait> Status Hardware::waitAndWake(Wait wait) {
+  HostSlice slice(*this, driver::HostActivity::Wait);
+  driver::Time before = driver->now();
+  Status status = wait();
+  if (driver->now() == before || status.code() == StatusCode::DeadlineExceeded)
+    return status;
+  Status woken = spend(costs.wakeNs);
+  return status.ok() ? woken : status;
+}
 
 /// Owner of the hardware on behalf of the user's handles: it also keeps the
 /// memory of queues that were dropped with work that cannot finish, for as long

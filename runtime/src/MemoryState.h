@@ -30,6 +30,11 @@ struct AddressSpaceState {
   std::map<uint64_t, BufferState *> buffers; ///< Live ones, by address.
 
   Result<uint64_t> reserve(uint64_t bytes);
+
+  /// Pages of 64 KiB that are mapped by hand: where in which space, by address.
+  std::map<uint64_t, std::pair<isa::PhysicalSpace, uint64_t>> mappedPages;
+  /// The pages from `address` on are mapped no more; their memory may go.
+  void releaseMapped(uint64_t address, uint64_t bytes);
 };
 
 struct BufferState {

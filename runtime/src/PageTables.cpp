@@ -124,8 +124,8 @@ static Status checkRange(const std::string &label, uint64_t address,
   return Status::success();
 }
 
-Status PageTables::map(uint64_t address, PhysicalSpace space, uint64_t physical,
-                       uint64_t bytes, Access access) {
+Status PageTables::checkMap(uint64_t address, PhysicalSpace space,
+                            uint64_t physical, uint64_t bytes) const {
   TESSERA_RETURN_IF_ERROR(checkRange(label, address, bytes));
   if (physical % smallPageBytes)
     return Status(
@@ -145,6 +145,12 @@ Status PageTables::map(uint64_t address, PhysicalSpace space, uint64_t physical,
                     fmt::format("{}: {:#x} is mapped already", label, at));
     at = page.begin + page.bytes;
   }
+  return Status::success();
+}
+
+Status PageTables::map(uint64_t address, PhysicalSpace space, uint64_t physical,
+                       uint64_t bytes, Access access) {
+  TESSERA_RETURN_IF_ERROR(checkMap(address, space, physical, bytes));
   for (uint64_t done = 0; done < bytes;) {
     uint64_t at = address + done;
     bool large = at % largePageBytes == 0 &&

@@ -29,8 +29,10 @@ public:
   Status initialize();
   uint64_t root() const { return top ? top->physical : 0; }
 
-  /// All multiples of 64 KiB; FailedPrecondition if a page is mapped already,
-  /// and then nothing has changed.
+  /// All multiples of 64 KiB; FailedPrecondition if a page is mapped already.
+  Status checkMap(uint64_t address, isa::PhysicalSpace space, uint64_t physical,
+                  uint64_t bytes) const;
+  /// Checks, and after an error nothing has changed.
   Status map(uint64_t address, isa::PhysicalSpace space, uint64_t physical,
              uint64_t bytes, Access access);
   /// FailedPrecondition if a page of the range is not mapped, or is part of a

@@ -203,6 +203,7 @@ Status QueueState::submit(Operation &operation) {
     return status.withContext(
         fmt::format("queue '{}': '{}'", label, operation.label));
   };
+  HostSlice slice(*hardware, driver::HostActivity::Submit);
   bool paid = false;
   while (true) {
     // While we wait for room, others may submit: prepare afresh each time.

@@ -66,6 +66,27 @@ std::optional<uint64_t> RangeAllocator::allocate(uint64_t bytes,
   return std::nullopt;
 }
 
+bool RangeAllocator::allocateAt(uint64_t begin, uint64_t bytes) {
+  assert(bytes > 0);
+  auto next = free.upper_bound(begin);
+  if (next != free.begin()) {
+    auto [at, size] = *std::prev(next);
+    if (begin - at <= size && bytes <= size - (begin - at)) {
+      erase(at, size);
+      if (begin > at)
+        insert(at, begin - at);
+      if (uint64_t rest = at + size - begin - bytes)
+        insert(begin + bytes, rest);
+      usedBytes += bytes;
+      peakBytes = std::max(peakBytes, usedBytes);
+      ++allocationCount;
+      return true;
+    }
+  }
+  ++failureCount;
+  return false;
+}
+
 void RangeAllocator::release(uint64_t begin, uint64_t bytes) {
   assert(bytes > 0 && bytes <= usedBytes);
   usedBytes -= bytes;

@@ -41,6 +41,8 @@ public:
   /// A free range of `bytes` > 0 at a multiple of `alignment` (a power of two);
   /// nothing if no single range is large enough.
   std::optional<uint64_t> allocate(uint64_t bytes, uint64_t alignment);
+  /// Exactly this range; false if not all of it is free.
+  bool allocateAt(uint64_t begin, uint64_t bytes);
   /// Gives back exactly what allocate() returned for `bytes`.
   void release(uint64_t begin, uint64_t bytes);
 

@@ -306,10 +306,14 @@ void PerfettoTraceWriter::dispatchBegins(const TraceEvent &event) {
 }
 
 void PerfettoTraceWriter::hostSteps(const TraceEvent &event) {
-  if (!host) {
+  if (!host)
     host = addProcess("host");
-    hostThread = addTrack("thread", host, false);
-  }
+  auto [place, isNew] = hostThreads.try_emplace(event.core);
+  if (isNew)
+    place->second = addTrack(
+        event.core ? fmt::format("thread {}", event.core + 1) : "thread", host,
+        false);
+  uint64_t hostThread = place->second;
   if (event.kind == TraceEvent::Kind::HostEnd)
     return sliceEnds(hostThread, event.timeFs);
   Bytes arrow;
@@ -330,18 +334,22 @@ void PerfettoTraceWriter::dispatchEnds(const TraceEvent &event) {
         sliceEnds(tracks.kernel, event.timeFs);
       }
     }
-  if (uint64_t track = closeLane(partLanes, event.value))
+  if (uint64_t track = closeLane(partLanes, partKey(event.id, event.value)))
     sliceEnds(track, event.timeFs);
-  for (auto &[queue, lanes] : queueLanes)
-    if (uint64_t track = closeLane(lanes, event.value))
-      return sliceEnds(track, event.timeFs);
+  if (uint64_t track = closeLane(queueLanes[event.id], event.value))
+    sliceEnds(track, event.timeFs);
+}
+
+/// Queues number their packets each by itself.
+uint64_t PerfettoTraceWriter::partKey(uint32_t queue, uint64_t packet) {
+  return uint64_t(queue) << 32 | packet;
 }
 
 void PerfettoTraceWriter::dispatchSteps(const TraceEvent &event) {
-  if (uint64_t track = closeLane(partLanes, event.value))
+  uint64_t key = partKey(event.core, event.value);
+  if (uint64_t track = closeLane(partLanes, key))
     sliceEnds(track, event.timeFs);
-  uint64_t track =
-      openLane(partLanes, "parts of dispatches", processor, event.value);
+  uint64_t track = openLane(partLanes, "parts of dispatches", processor, key);
   sliceBegins(track, dispatchPartName(DispatchPart(event.id)), event.timeFs,
               {});
 }

@@ -254,6 +254,34 @@ TEST_P(KernelConformance, hang_watchdog) {
   EXPECT_TRUE(allAre(contents(a), 4));
 }
 
+// Code that a dispatch was prepared from is unmapped before the dispatch
+// starts: it faults, as one that was not prepared does.
+TEST_P(KernelConformance, unmap_prepared) {
+  for (uint8_t flags : {uint8_t(0), uint8_t(isa::packetPrefetch)}) {
+    Queue q = queue("Q"), first = queue("first");
+    Semaphore ran = semaphore("ran"), s = semaphore("S");
+    Result<TestKernel> before =
+        TestKernel::create(space, TestKernel::spin(20'000));
+    Result<TestKernel> kernel = TestKernel::create(space, TestKernel::spin(9));
+    ASSERT_OK(before.status());
+    ASSERT_OK(kernel.status());
+    ASSERT_OK(first.dispatch(before->kernel(), {}, {},
+                             {.signal = {{ran, 1}}, .label = "before"}));
+    isa::DispatchPacket body;
+    body.kernel = kernel->record.address();
+    body.wait = {ran.index(), 1};
+    body.completion = {s.index(), 1};
+    ASSERT_OK(q.submitRaw(
+        isa::encode(isa::Packet{flags, 0, body}),
+        {.wait = {{ran, 1}}, .signal = {{s, 1}}, .label = "after"}));
+    EXPECT_ERROR(s.wait(1, device.afterCycles(10'000)), DeadlineExceeded,
+                 "'S'");
+    ASSERT_OK(space.unmap(kernel->text));
+    EXPECT_ERROR(s.wait(1), PageFault, "'after'");
+    ASSERT_OK(first.waitIdle());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Drivers, KernelConformance,
                          ::testing::Values("simulator"));
 

@@ -10,8 +10,7 @@
 #include "tessera/ISA/Packet.h"
 #include "tessera/Support/Bytes.h"
 #include "tessera/Support/File.h"
-#include "tessera/sim/BackgroundTrace.h"
-#include "tessera/sim/PerfettoTrace.h"
+#include "tessera/sim/PerfettoFile.h"
 #include <fmt/format.h>
 
 namespace tessera::tool {
@@ -28,26 +27,16 @@ private:
   sim::ChromeTraceWriter writer;
 };
 
-/// Written while the simulation runs.
 class PerfettoFile final : public TraceFile {
 public:
   PerfettoFile(FileReplacement place,
                std::map<uint64_t, sim::TracedDispatch> dispatches)
-      : file(std::move(place)),
-        writer(std::move(dispatches),
-               [this](std::span<const uint8_t> bytes) { file.write(bytes); }),
-        background(writer) {}
-  sim::TraceObserver &observer() override { return background; }
-  Status finish() override {
-    background.finish();
-    writer.finish();
-    return file.commit();
-  }
+      : file(std::move(place), std::move(dispatches)) {}
+  sim::TraceObserver &observer() override { return file; }
+  Status finish() override { return file.finish(); }
 
 private:
-  FileReplacement file;
-  sim::PerfettoTraceWriter writer;
-  sim::BackgroundTrace background; ///< Ends before what it writes with.
+  sim::PerfettoFile file;
 };
 } // namespace
 

@@ -55,7 +55,7 @@ void CommandProcessor::handle(const Event &event) {
   case DispatchIssue:
     slot->stale = false;
     slot->generation = services.mmu.generation();
-    tracePart(*slot, DispatchPart::Record);
+    tracePart(q, *slot, DispatchPart::Record);
     return requestVirtual(
         q, std::get<isa::DispatchPacket>(slot->packet.body).kernel,
         isa::kernelRecordBytes, Access::Read, RecordRead, id);
@@ -218,7 +218,7 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
       event.timeFs = services.events.now();
       services.observer->event(event);
     }
-    tracePart(slot, DispatchPart::Start);
+    tracePart(q, slot, DispatchPart::Start);
     resume(q, slot);
   } else if (TESSERA_MUTANT("completed-without-running") &&
              std::holds_alternative<isa::CopyPacket>(slot.packet.body)) {
@@ -390,6 +390,7 @@ void CommandProcessor::record(uint32_t q, const Slot &slot) {
     if (services.observer) {
       TraceEvent event;
       event.kind = TraceEvent::Kind::DispatchEnd;
+      event.id = q;
       event.core = coreOf(*d, 0);
       event.value = slot.packet.id;
       event.timeFs = services.events.now();

@@ -252,7 +252,7 @@ private:
   }
   std::vector<uint32_t> rectangle(const isa::DispatchPacket &d) const;
   void snapshot(Slot &slot, bool begin);
-  void tracePart(const Slot &slot, DispatchPart part);
+  void tracePart(uint32_t q, const Slot &slot, DispatchPart part);
   std::shared_ptr<const KernelImage>
   image(const std::vector<uint8_t> &text,
         const std::vector<uint8_t> &descriptors,

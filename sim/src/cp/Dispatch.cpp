@@ -98,12 +98,14 @@ void CommandProcessor::snapshot(Slot &slot, bool begin) {
   }
 }
 
-void CommandProcessor::tracePart(const Slot &slot, DispatchPart part) {
+void CommandProcessor::tracePart(uint32_t q, const Slot &slot,
+                                 DispatchPart part) {
   if (!services.observer || slot.state == Slot::State::Parked)
     return;
   TraceEvent event;
   event.kind = TraceEvent::Kind::DispatchStep;
   event.id = uint32_t(part);
+  event.core = q;
   event.value = slot.packet.id;
   event.timeFs = services.events.now();
   services.observer->event(event);
@@ -148,7 +150,7 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
     uint64_t part =
         std::min(left, isa::smallPageBytes - address % isa::smallPageBytes);
     if (slot.argumentBytesRead == 0)
-      tracePart(slot, DispatchPart::Arguments);
+      tracePart(q, slot, DispatchPart::Arguments);
     slot.argumentBytesRead += uint32_t(part);
     return requestVirtual(q, address, uint32_t(part), Access::Read,
                           ArgumentsRead, slot.id);
@@ -188,7 +190,7 @@ void CommandProcessor::readArguments(uint32_t q, Slot &slot) {
 
 /// One message along a tree; the cores act when it has come to the last.
 void CommandProcessor::tellCores(uint32_t q, Slot &slot) {
-  tracePart(slot, DispatchPart::Load);
+  tracePart(q, slot, DispatchPart::Load);
   slot.direct = slot.state == Slot::State::Running;
   if (slot.direct && TESSERA_MUTANT("dispatch-not-run")) {
     freeCores(pack(q, slot.id));
@@ -306,7 +308,7 @@ void CommandProcessor::resume(uint32_t q, Slot &slot) {
 }
 
 void CommandProcessor::go(uint32_t q, Slot &slot) {
-  tracePart(slot, DispatchPart::Load);
+  tracePart(q, slot, DispatchPart::Load);
   if (TESSERA_MUTANT("dispatch-not-run")) {
     unprepare(pack(q, slot.id));
     freeCores(pack(q, slot.id));
@@ -355,7 +357,7 @@ void CommandProcessor::coreStarted(uint32_t core) {
     return;
   slot->ran = true;
   slot->runCycle = services.now();
-  tracePart(*slot, DispatchPart::Run);
+  tracePart(q, *slot, DispatchPart::Run);
   const auto &d = std::get<isa::DispatchPacket>(slot->packet.body);
   // An absurdly large budget is none.
   if (d.budget != 0 && d.budget < (uint64_t(1) << 40))
@@ -377,7 +379,7 @@ void CommandProcessor::coreHalted(uint32_t core) {
     lastHalt &= !cores[other]->running();
   if (lastHalt) {
     snapshot(*slot, false);
-    tracePart(*slot, DispatchPart::Signal);
+    tracePart(q, *slot, DispatchPart::Signal);
   }
   services.noc.send(services.noc.coreNode(core), services.noc.cpNode(),
                     Noc::Class::Response, doneBytes, reply(CoreDone, q, id),

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeFixture.h"
+#include <fmt/format.h>
 #include <optional>
 
 using namespace tessera;
@@ -114,6 +115,47 @@ TEST_P(AddressSpaceTest, MapAndUnmapOfOnesOwn) {
                "not mapped");
   EXPECT_OK(space.unmap(*address, 65536));
   EXPECT_FALSE(walk(*address));
+}
+
+// Physical memory has one owner, or is mapped by hand as often as one likes.
+TEST_P(AddressSpaceTest, MappedMemoryIsNobodyElses) {
+  Buffer a = buffer(65536, "A");
+  uint64_t used = device.bytesInUse(PhysicalSpace::Dram);
+  Result<uint64_t> address = space.reserve(65 * 65536);
+  ASSERT_OK(address.status());
+  uint64_t taken = walk(a.address())->address;
+  EXPECT_ERROR(space.map(*address, PhysicalSpace::Dram, taken, 65536, {}),
+               FailedPrecondition,
+               fmt::format("physical address {:#x} of DRAM is in use", taken));
+  // What of a range is free is free again.
+  EXPECT_ERROR(space.map(*address, PhysicalSpace::Dram, taken - 64 * 65536,
+                         65 * 65536, {}),
+               FailedPrecondition, "of DRAM is in use");
+  EXPECT_EQ(device.bytesInUse(PhysicalSpace::Dram), used);
+  Result<AddressSpace> other = AddressSpace::create(device, "other");
+  ASSERT_OK(other.status());
+  EXPECT_OK(space.map(*address, PhysicalSpace::Dram, 0, 65536, {}));
+  EXPECT_OK(space.map(*address + 65536, PhysicalSpace::Dram, 0, 65536, {}));
+  EXPECT_OK(other->map(*address, PhysicalSpace::Dram, 0, 65536, {}));
+  std::vector<Buffer> kept;
+  // All that is left is somebody else's now, and page 0 is not among it.
+  for (uint64_t bytes = uint64_t(1) << 40; bytes >= 65536;) {
+    Result<Buffer> rest = space.allocate(bytes);
+    if (!rest) {
+      bytes /= 2;
+      continue;
+    }
+    EXPECT_NE(walk(rest->address())->address, 0u);
+    kept.push_back(*rest);
+  }
+  kept.clear();
+  EXPECT_OK(space.unmap(*address, 2 * 65536));
+  EXPECT_ERROR(space.unmap(*address, 65536), FailedPrecondition, "not mapped");
+  // Its last mapping goes with its space.
+  uint64_t before = device.bytesInUse(PhysicalSpace::Dram);
+  uint64_t tables = other->statistics().tableBytes;
+  other = AddressSpace();
+  EXPECT_EQ(device.bytesInUse(PhysicalSpace::Dram), before - tables - 65536);
 }
 
 TEST_P(AddressSpaceTest, MisuseIsNamed) {

@@ -37,7 +37,16 @@ TEST(RangeAllocator, NeverOverlaps) {
     if (random.below(2) || live.empty()) {
       uint64_t bytes = 1 + random.below(2000);
       uint64_t alignment = uint64_t(1) << random.below(10);
-      if (auto begin = ranges.allocate(bytes, alignment)) {
+      bool there = random.below(4) == 0; // Or wherever there is room.
+      uint64_t at = random.below(1 << 16);
+      bool free = at + bytes <= 1 << 16;
+      for (auto [other, size] : live)
+        free &= at + bytes <= other || other + size <= at;
+      if (there) {
+        ASSERT_EQ(ranges.allocateAt(at, bytes), free);
+        if (free)
+          live.push_back({at, bytes});
+      } else if (auto begin = ranges.allocate(bytes, alignment)) {
         EXPECT_EQ(*begin % alignment, 0u);
         ASSERT_LE(*begin + bytes, 1u << 16);
         for (auto [other, size] : live)

@@ -778,6 +778,34 @@ TEST_F(RuntimeC, VirtualThreadsTakeTurns) {
 }
 
 // Numbers that no enumeration has are refused, not read.
+TEST_F(RuntimeC, TracesOfDevicesThatTell) {
+  tessera_rt_trace *trace = nullptr;
+  expectRefused(tessera_rt_trace_begin(device, nullptr, &trace, &error),
+                TESSERA_RT_INVALID_ARGUMENT, "a null path");
+  expectRefused(tessera_rt_trace_begin(nullptr, "x.pftrace", &trace, &error),
+                TESSERA_RT_FAILED_PRECONDITION, "'x.pftrace'");
+  expectRefused(tessera_rt_trace_begin(device, "x.pftrace", nullptr, &error),
+                TESSERA_RT_INVALID_ARGUMENT, "nowhere to put");
+  expectRefused(tessera_rt_trace_finish(nullptr, &error),
+                TESSERA_RT_FAILED_PRECONDITION, "empty handle");
+  std::string path = ::testing::TempDir() + "/c.pftrace";
+  tessera_rt_device_options options{};
+  options.struct_size = sizeof(options);
+  tessera_rt_device *simulator = nullptr;
+  ASSERT_EQ(tessera_rt_device_create(&options, &simulator, &error),
+            TESSERA_RT_OK);
+  ASSERT_EQ(tessera_rt_trace_begin(simulator, path.c_str(), &trace, &error),
+            TESSERA_RT_OK)
+      << error.message;
+  ASSERT_EQ(tessera_rt_trace_finish(trace, &error), TESSERA_RT_OK)
+      << error.message;
+  expectRefused(tessera_rt_trace_finish(trace, &error),
+                TESSERA_RT_FAILED_PRECONDITION, "finished already");
+  tessera_rt_trace_release(trace);
+  tessera_rt_device_release(simulator);
+  EXPECT_EQ(std::remove(path.c_str()), 0);
+}
+
 TEST_F(RuntimeC, WildEnumerations) {
   tessera_rt_device_options device_options{};
   device_options.struct_size = sizeof(device_options);

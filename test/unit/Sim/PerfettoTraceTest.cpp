@@ -216,6 +216,53 @@ TEST(PerfettoTrace, ReadsBack) {
           "50 command processor/timeline 0#12: = 1099511627776"));
 }
 
+// Queues number their packets each by itself, and so do threads their steps.
+TEST(PerfettoTrace, QueuesAndThreadsHaveTracksOfTheirOwn) {
+  using enum TraceEvent::Kind;
+  Bytes trace;
+  PerfettoTraceWriter writer({}, [&](std::span<const uint8_t> bytes) {
+    trace.insert(trace.end(), bytes.begin(), bytes.end());
+  });
+  auto ofQueue = [&](uint64_t ns, TraceEvent::Kind kind, uint32_t queue) {
+    TraceEvent event = at(ns, kind, 0, 7);
+    event.id = queue;
+    writer.event(event);
+  };
+  auto part = [&](uint64_t ns, uint32_t queue, DispatchPart what) {
+    TraceEvent event = at(ns, DispatchStep, queue, 7);
+    event.id = uint32_t(what);
+    writer.event(event);
+  };
+  ofQueue(10, DispatchBegin, 0);
+  part(10, 0, DispatchPart::Start);
+  ofQueue(11, DispatchBegin, 1);
+  part(11, 1, DispatchPart::Start);
+  part(12, 0, DispatchPart::Run);
+  ofQueue(13, DispatchEnd, 1);
+  ofQueue(14, DispatchEnd, 0);
+  for (uint32_t thread : {0, 1}) {
+    TraceEvent wait = at(20, HostBegin, thread);
+    wait.id = uint32_t(HostStep::Wait);
+    writer.event(wait);
+  }
+  writer.event(at(21, HostEnd, 0));
+  writer.finish();
+  EXPECT_THAT(Reader(trace).lines,
+              testing::ElementsAre(
+                  "10 command processor/queue 0#2: begin dispatch 7 packet=7",
+                  "10 command processor/parts of dispatches#3: begin start",
+                  "11 command processor/queue 1#4: begin dispatch 7 packet=7",
+                  "11 command processor/parts of dispatches#5: begin start",
+                  "12 command processor/parts of dispatches#3: end",
+                  "12 command processor/parts of dispatches#3: begin run",
+                  "13 command processor/parts of dispatches#5: end",
+                  "13 command processor/queue 1#4: end",
+                  "14 command processor/parts of dispatches#3: end",
+                  "14 command processor/queue 0#2: end",
+                  "20 host/thread#7: begin wait",
+                  "20 host/thread 2#8: begin wait", "21 host/thread#7: end"));
+}
+
 TEST(PerfettoTrace, MemoryIsBoundedAndEventsAreSmall) {
   using enum TraceEvent::Kind;
   size_t total = 0, largest = 0;

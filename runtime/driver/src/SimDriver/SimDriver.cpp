@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/driver/SimDriver.h"
+#include "tessera/sim/PerfettoFile.h"
 
 namespace tessera::driver {
 
@@ -143,8 +144,49 @@ Result<std::vector<std::byte>> SimDriver::save() {
   return simulated->save();
 }
 
+Status SimDriver::beginTrace(const std::string &path) {
+  std::lock_guard lock(mutex);
+  if (trace)
+    return Status(StatusCode::FailedPrecondition,
+                  path + ": the device has a trace already");
+  if (!path.ends_with(".pftrace"))
+    return Status(StatusCode::InvalidArgument,
+                  path + ": the name of a trace ends in .pftrace");
+  TESSERA_ASSIGN_OR_RETURN(FileReplacement file, FileReplacement::begin(path));
+  trace = std::make_unique<sim::PerfettoFile>(
+      std::move(file), std::map<uint64_t, sim::TracedDispatch>());
+  simulated->setTraceObserver(trace.get());
+  return Status::success();
+}
+
+Status SimDriver::endTrace(bool keep) {
+  std::lock_guard lock(mutex);
+  if (!trace)
+    return Driver::endTrace(keep);
+  simulated->setTraceObserver(nullptr);
+  std::unique_ptr<sim::PerfettoFile> ended = std::move(trace);
+  return keep ? ended->finish() : Status::success();
+}
+
+void SimDriver::traceHost(uint32_t thread, HostActivity activity, bool begins) {
+  std::lock_guard lock(mutex);
+  if (!trace)
+    return;
+  sim::TraceEvent event;
+  event.kind = begins ? sim::TraceEvent::Kind::HostBegin
+                      : sim::TraceEvent::Kind::HostEnd;
+  event.core = thread;
+  event.id = uint32_t(activity == HostActivity::Submit ? sim::HostStep::Submit
+                                                       : sim::HostStep::Wait);
+  event.timeFs = simulated->now();
+  trace->event(event);
+}
+
 Status SimDriver::restore(std::span<const std::byte> snapshot) {
   std::lock_guard lock(mutex);
+  if (trace)
+    return Status(StatusCode::FailedPrecondition,
+                  "a trace is being written, whose time cannot go back");
   return simulated->restore(snapshot);
 }
 

@@ -49,6 +49,8 @@ public:
   /// The parts of allocate(), for layouts of one's own. `bytes` and addresses
   /// are multiples of 64 KiB.
   Result<uint64_t> reserve(uint64_t bytes);
+  /// What is mapped so, by however many spaces, nobody else gets until it is
+  /// unmapped; FailedPrecondition for physical memory that somebody has.
   Status map(uint64_t address, isa::PhysicalSpace space, uint64_t physical,
              uint64_t bytes, Access access);
   /// FailedPrecondition if a live buffer lies in the range or a page of it is

@@ -129,6 +129,7 @@ private:
   friend class AddressSpace;
   friend class Semaphore;
   friend class Queue;
+  friend class Trace;
   friend class VirtualThreads;
   std::shared_ptr<DeviceState> state;
 };

@@ -90,6 +90,7 @@ private:
   void dispatchEnds(const TraceEvent &event);
   void dispatchSteps(const TraceEvent &event);
   void hostSteps(const TraceEvent &event);
+  static uint64_t partKey(uint32_t queue, uint64_t packet);
   void instructionBegins(const TraceEvent &event);
   void counter(uint64_t track, uint64_t value, uint64_t timeFs);
   void sliceBegins(uint64_t track, std::string_view name, uint64_t timeFs,
@@ -114,8 +115,9 @@ private:
   std::map<std::tuple<bool, uint32_t, uint32_t>, uint64_t> rates;
   uint64_t traffic = 0;   ///< Process of these.
   uint64_t processor = 0; ///< Process of the command processor.
-  uint64_t host = 0, hostThread = 0;
-  std::map<uint32_t, Lanes> queueLanes; ///< Dispatches by queue.
+  uint64_t host = 0;
+  std::map<uint32_t, uint64_t> hostThreads; ///< Tracks by number.
+  std::map<uint32_t, Lanes> queueLanes;     ///< Dispatches by queue.
   Lanes partLanes;
   uint64_t submission = 0; ///< Arrow from it to the next dispatch; 0: none.
   uint64_t numFlows = 0, numTracks = 0, numProcesses = 0, numEvents = 0;

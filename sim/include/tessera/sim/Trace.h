@@ -24,14 +24,14 @@ struct TraceEvent {
     /// value: packet id; core: first core of the rectangle; id: queue.
     DispatchBegin,
     DispatchEnd,
-    /// A dispatch comes to a new part of its way: value: packet id; id: what.
+    /// A dispatch's next part: value: packet id; id: which; core: queue.
     DispatchStep,
     InstructionBegin, ///< engine, pc, opcode.
     InstructionEnd,
     Semaphore, ///< A core's semaphore changed: id and its new value.
     Timeline,  ///< A timeline semaphore changed: id and its new value.
     Mark,      ///< `mark`: value is its identifier.
-    HostBegin, ///< The host begins a step; id: which, HostStep.
+    HostBegin, ///< The host begins a step; id: which, HostStep; core: thread.
     HostEnd,
     /// Mean rate since the sample before, in megabytes (10⁶) a second, value:
     /// of

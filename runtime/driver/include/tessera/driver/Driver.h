@@ -64,6 +64,9 @@ enum class Progress : uint8_t {
   Quiescent,   ///< Nothing can happen any more without the host.
 };
 
+/// What a thread of the host is at.
+enum class HostActivity : uint8_t { Submit, Wait };
+
 class Driver {
 public:
   virtual ~Driver() = default;
@@ -123,6 +126,21 @@ public:
   }
   /// Those since the last call; all of a dispatch once it has completed.
   virtual std::vector<DispatchAccesses> takeAccesses() { return {}; }
+
+  /// Writes down what every unit does from now on, for a file that endTrace()
+  /// puts in its place. Costs no device time. Unsupported where the device does
+  /// not tell; FailedPrecondition while there is a trace.
+  virtual Status beginTrace(const std::string & /*path*/) {
+    return Status(StatusCode::Unsupported,
+                  "this device does not tell what its units do");
+  }
+  /// `keep`: whether the file is wanted. FailedPrecondition without a trace.
+  virtual Status endTrace(bool /*keep*/) {
+    return Status(StatusCode::FailedPrecondition, "there is no trace");
+  }
+  /// For the trace: a thread of the host begins something, or ends it.
+  virtual void traceHost(uint32_t /*thread*/, HostActivity /*activity*/,
+                         bool /*begins*/) {}
 
   /// What every unit is doing, one line each: for people who look at a hang.
   virtual std::vector<std::string> wayPoints() { return {}; }

@@ -49,6 +49,18 @@ public:
     std::lock_guard lock(mutex);
     return below->takeAccesses();
   }
+  Status beginTrace(const std::string &path) final {
+    std::lock_guard lock(mutex);
+    return below->beginTrace(path);
+  }
+  Status endTrace(bool keep) final {
+    std::lock_guard lock(mutex);
+    return below->endTrace(keep);
+  }
+  void traceHost(uint32_t thread, HostActivity activity, bool begins) final {
+    std::lock_guard lock(mutex);
+    below->traceHost(thread, activity, begins);
+  }
   std::vector<std::string> wayPoints() final {
     std::lock_guard lock(mutex);
     return below->wayPoints();

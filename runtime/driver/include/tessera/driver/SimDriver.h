@@ -13,6 +13,10 @@
 #include <memory>
 #include <mutex>
 
+namespace tessera::sim {
+class PerfettoFile;
+} // namespace tessera::sim
+
 namespace tessera::driver {
 
 /// A simulated device. Calls from any thread are serialised; what `device()`
@@ -41,6 +45,10 @@ public:
   Status observeAccesses() override;
   std::vector<DispatchAccesses> takeAccesses() override;
   std::vector<std::string> wayPoints() override;
+  /// A Perfetto trace: `path` ends in .pftrace.
+  Status beginTrace(const std::string &path) override;
+  Status endTrace(bool keep) override;
+  void traceHost(uint32_t thread, HostActivity activity, bool begins) override;
   Result<std::vector<std::byte>> save() override;
   Status restore(std::span<const std::byte> snapshot) override;
 
@@ -50,6 +58,7 @@ public:
 private:
   mutable std::mutex mutex;
   std::unique_ptr<sim::Device> simulated;
+  std::unique_ptr<sim::PerfettoFile> trace; ///< While there is one.
 };
 
 } // namespace tessera::driver
