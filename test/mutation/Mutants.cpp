@@ -38,6 +38,8 @@ std::span<const Mutant> all() {
        "an unpublished slot is stepped over"},
       {"wrap-one-late", "wrap_everything",
        "the ring's index is masked wrongly"},
+      {"prepared-outlives-mapping", "unmap_prepared",
+       "what was read ahead for a dispatch is used after it was unmapped"},
       {"watchdog-late", "hang_watchdog", "the watchdog allows a cycle more"},
       {"parked-start-after-fault", "head_fault_abort_rest",
        "packets that were parked when their queue faulted start afterwards"},

@@ -280,7 +280,8 @@ void CommandProcessor::prepareNext(uint32_t q) {
 }
 
 void CommandProcessor::resume(uint32_t q, Slot &slot) {
-  bool current = slot.generation == services.mmu.generation();
+  bool current = slot.generation == services.mmu.generation() ||
+                 TESSERA_MUTANT("prepared-outlives-mapping");
   bool reading =
       slot.step == Slot::Step::None || slot.step == Slot::Step::Reading;
   if (!reading && services.now() < dispatchesStalledUntil)
