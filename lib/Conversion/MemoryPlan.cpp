@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/MemoryPlan.h"
+#include "FirstFit.h"
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
@@ -79,6 +80,30 @@ Status MemoryPlanSolution::verify(const MemoryPlanProblem &problem) const {
   return Status::success();
 }
 
+uint64_t FirstFit::findOffset(size_t index) const {
+  const auto &buffer = buffers[index];
+  uint64_t offset = 0;
+  for (size_t other : placed) {
+    const auto &occupied = buffers[other];
+    if (!buffer.overlapsInTime(occupied))
+      continue;
+    if (offset + buffer.totalBytes() <= offsets[other])
+      break;
+    offset = std::max(offset, alignUp(offsets[other] + occupied.totalBytes(),
+                                      buffer.alignment));
+  }
+  return offset;
+}
+
+void FirstFit::place(size_t index, uint64_t offset) {
+  offsets[index] = offset;
+  placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
+                                 [&](uint64_t value, size_t other) {
+                                   return value < offsets[other];
+                                 }),
+                index);
+}
+
 Result<MemoryPlanSolution>
 tessera::planMemory(const MemoryPlanProblem &problem) {
   TESSERA_RETURN_IF_ERROR(problem.check());
@@ -93,28 +118,13 @@ tessera::planMemory(const MemoryPlanProblem &problem) {
 
   MemoryPlanSolution solution;
   solution.offsets.assign(count, 0);
-  std::vector<size_t> placed; // By ascending offset.
+  FirstFit places(problem.buffers);
   for (size_t index : order) {
-    const auto &buffer = problem.buffers[index];
-    uint64_t offset = 0;
-    for (size_t other : placed) {
-      const auto &occupied = problem.buffers[other];
-      if (!buffer.overlapsInTime(occupied))
-        continue;
-      if (offset + buffer.totalBytes() <= solution.offsets[other])
-        break;
-      offset = std::max(offset,
-                        alignUp(solution.offsets[other] + occupied.totalBytes(),
-                                buffer.alignment));
-    }
+    uint64_t offset = places.findOffset(index);
+    places.place(index, offset);
     solution.offsets[index] = offset;
-    solution.peakBytes =
-        std::max(solution.peakBytes, offset + buffer.totalBytes());
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
-                                   [&](uint64_t value, size_t other) {
-                                     return value < solution.offsets[other];
-                                   }),
-                  index);
+    solution.peakBytes = std::max(solution.peakBytes,
+                                  offset + problem.buffers[index].totalBytes());
   }
   if (solution.peakBytes > problem.capacity)
     return Status(StatusCode::ResourceExhausted,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/SharedPlan.h"
+#include "FirstFit.h"
 #include <algorithm>
 #include <cassert>
 #include <numeric>
@@ -37,30 +38,15 @@ SharedPlan tessera::planShared(const MemoryPlanProblem &problem,
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return accesses[a] * points(b) > accesses[b] * points(a);
   });
-  std::vector<size_t> placed; // By ascending offset.
+  FirstFit places(problem.buffers);
   for (size_t index : order) {
-    const MemoryPlanProblem::Buffer &buffer = problem.buffers[index];
-    uint64_t offset = 0;
-    for (size_t other : placed) {
-      const MemoryPlanProblem::Buffer &occupied = problem.buffers[other];
-      if (!buffer.overlapsInTime(occupied))
-        continue;
-      if (offset + buffer.totalBytes() <= *plan.offsets[other])
-        break;
-      uint64_t end = *plan.offsets[other] + occupied.totalBytes();
-      end = (end + buffer.alignment - 1) & ~(buffer.alignment - 1);
-      offset = std::max(offset, end);
-    }
-    uint64_t end = offset + buffer.totalBytes();
+    uint64_t offset = places.findOffset(index);
+    uint64_t end = offset + problem.buffers[index].totalBytes();
     if (end > problem.capacity)
       continue;
+    places.place(index, offset);
     plan.offsets[index] = offset;
     plan.peakBytes = std::max(plan.peakBytes, end);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
-                                   [&](uint64_t value, size_t other) {
-                                     return value < *plan.offsets[other];
-                                   }),
-                  index);
   }
   return plan;
 }

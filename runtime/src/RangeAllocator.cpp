@@ -38,6 +38,12 @@ std::optional<uint64_t> RangeAllocator::takeFrom(uint64_t begin, uint64_t size,
                          : (begin + alignment - 1) & ~(alignment - 1);
   if (start < begin || start - begin > size - bytes)
     return std::nullopt;
+  cut(begin, size, start, bytes);
+  return start;
+}
+
+void RangeAllocator::cut(uint64_t begin, uint64_t size, uint64_t start,
+                         uint64_t bytes) {
   erase(begin, size);
   if (start > begin)
     insert(begin, start - begin);
@@ -46,7 +52,6 @@ std::optional<uint64_t> RangeAllocator::takeFrom(uint64_t begin, uint64_t size,
   usedBytes += bytes;
   peakBytes = std::max(peakBytes, usedBytes);
   ++allocationCount;
-  return start;
 }
 
 std::optional<uint64_t> RangeAllocator::allocate(uint64_t bytes,
@@ -72,14 +77,7 @@ bool RangeAllocator::allocateAt(uint64_t begin, uint64_t bytes) {
   if (next != free.begin()) {
     auto [at, size] = *std::prev(next);
     if (begin - at <= size && bytes <= size - (begin - at)) {
-      erase(at, size);
-      if (begin > at)
-        insert(at, begin - at);
-      if (uint64_t rest = at + size - begin - bytes)
-        insert(begin + bytes, rest);
-      usedBytes += bytes;
-      peakBytes = std::max(peakBytes, usedBytes);
-      ++allocationCount;
+      cut(at, size, begin, bytes);
       return true;
     }
   }

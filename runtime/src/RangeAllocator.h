@@ -61,6 +61,8 @@ private:
   std::optional<uint64_t> takeFrom(uint64_t begin, uint64_t size,
                                    uint64_t bytes, uint64_t alignment,
                                    bool upper);
+  /// Takes `bytes` from `start` on out of the free range of `size` at `begin`.
+  void cut(uint64_t begin, uint64_t size, uint64_t start, uint64_t bytes);
   void insert(uint64_t begin, uint64_t bytes);
   void erase(uint64_t begin, uint64_t bytes);
 
