@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NetworkLoad.h"
+#include "TargetModel.h"
 #include <algorithm>
 #include <numeric>
 
@@ -80,9 +81,7 @@ const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
                                                   Group group) {
   const std::vector<uint32_t> &ports =
       share.shared ? arch.noc.sharedPorts : arch.noc.memoryPorts;
-  uint64_t unit = share.shared ? std::max<uint64_t>(arch.dma.burstBytes,
-                                                    arch.dram.atomBytes())
-                               : mapping->channelBytes();
+  uint64_t unit = share.shared ? sharedUnit(arch) : mapping->channelBytes();
   uint64_t numTargets = share.shared ? arch.shared.slices : arch.dram.channels;
   uint64_t period = unit * numTargets;
   auto targetOf = [&](uint64_t address) {

@@ -17,8 +17,7 @@ using namespace tessera;
 
 static uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/// Adjacent bytes of one slice of the shared SRAM (docs/timing.md).
-static uint64_t sliceUnit(const Architecture &arch) {
+uint64_t tessera::sharedUnit(const Architecture &arch) {
   return std::max<uint64_t>(arch.dma.burstBytes, arch.dram.atomBytes());
 }
 
@@ -118,7 +117,7 @@ double TargetModel::channelShare(const Transfer &transfer) const {
   // Addresses go round the channels in units; rows may all start at the same
   // few channels.
   uint64_t channels = transfer.shared ? arch.shared.slices : arch.dram.channels;
-  uint64_t unit = transfer.shared ? sliceUnit(arch) : channelBytes;
+  uint64_t unit = transfer.shared ? sharedUnit(arch) : channelBytes;
   uint64_t period = channels * unit;
   uint64_t common = std::gcd(transfer.stride, period);
   uint64_t starts = std::min(transfer.rows, period / common);

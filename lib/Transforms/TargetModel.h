@@ -16,6 +16,9 @@
 
 namespace tessera {
 
+/// Adjacent bytes that lie in one slice of the shared SRAM (docs/timing.md).
+uint64_t sharedUnit(const Architecture &arch);
+
 /// Estimates are in core cycles, from the timing rules of docs/isa.md.
 class TargetModel {
 public:
