@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 using namespace tessera;
 using namespace tessera::schema;
@@ -217,6 +218,21 @@ std::optional<Conflict> schema::findConflict(const Architecture &arch) {
   return checkNoc(arch);
 }
 
+/// Bytes per nanosecond that the links across the middle of a mesh carry if all
+/// cores read from memory at all routers alike: half of the bursts cross it, of
+/// half of these the request goes one way and the answer the other. No limit
+/// elsewhere.
+static double acrossMiddle(const Architecture &arch) {
+  uint32_t x = arch.cores.meshX, y = arch.cores.meshY;
+  if (arch.noc.topology != NocTopology::Mesh || x * y < 4 ||
+      arch.noc.memoryPorts.size() % (x * y) != 0)
+    return std::numeric_limits<double>::infinity();
+  uint32_t links = x > y ? y : x, burst = arch.dma.burstBytes;
+  uint32_t flits =
+      1 + (burst + arch.noc.linkBytes - 1) / arch.noc.linkBytes; // Of both.
+  return 4.0 * links * arch.noc.clockGhz * burst / flits;
+}
+
 std::vector<std::string>
 tessera::architectureWarnings(const Architecture &arch) {
   std::vector<std::string> warnings;
@@ -247,6 +263,11 @@ tessera::architectureWarnings(const Architecture &arch) {
         fmt::format("noc: the memory ports move {:.1f} GB/s, less "
                     "than the DRAM's {:.1f}",
                     ports, peak));
+  if (double most = acrossMiddle(arch); most < peak)
+    warnings.push_back(fmt::format(
+        "noc: reads from everywhere move {:.1f} GB/s across the mesh's middle "
+        "at most, less than the DRAM's {:.1f}",
+        most, peak));
   if (std::max(arch.dma.loadBursts, arch.dma.storeBursts) * arch.clockGhz >
       arch.noc.clockGhz)
     warnings.push_back(fmt::format(

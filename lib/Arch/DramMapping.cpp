@@ -120,9 +120,22 @@ Result<DramMapping> DramMapping::create(const DramConfig &dram) {
   }
   mapping.channelBits = position;
   for (const Field &field : mapping.fields)
-    if (field.letter == Channel)
+    if (field.letter == Channel) {
       mapping.channelBits = std::min(mapping.channelBits, field.from);
+      mapping.hashFrom = field.from + field.bits;
+    }
+  if (dram.channelHash == ChannelHash::Xor)
+    mapping.hashBits = bits[Channel];
   return mapping;
+}
+
+uint32_t DramMapping::hashOf(uint64_t address) const {
+  if (hashBits == 0)
+    return 0;
+  uint64_t hash = 0;
+  for (uint64_t rest = address >> hashFrom; rest != 0; rest >>= hashBits)
+    hash ^= rest;
+  return uint32_t(hash & ((uint64_t(1) << hashBits) - 1));
 }
 
 DramCoordinates DramMapping::decode(uint64_t address) const {
@@ -133,7 +146,7 @@ DramCoordinates DramMapping::decode(uint64_t address) const {
   assert(encodes(values) == address >> atomBits << atomBits &&
          "beyond the device's capacity");
   DramCoordinates result;
-  result.channel = uint32_t(values[Channel]);
+  result.channel = uint32_t(values[Channel]) ^ hashOf(address);
   result.pseudoChannel = uint32_t(values[Pseudo]);
   result.rank = uint32_t(values[Rank]);
   result.bankGroup = uint32_t(values[Group]);
@@ -150,7 +163,7 @@ uint32_t DramMapping::channelOf(uint64_t address) const {
       channel |=
           uint32_t(address >> field.from & ((uint64_t(1) << field.bits) - 1))
           << field.to;
-  return channel;
+  return channel ^ hashOf(address);
 }
 
 uint64_t DramMapping::encodes(const std::array<uint64_t, 7> &values) const {
@@ -167,5 +180,7 @@ uint64_t DramMapping::encode(const DramCoordinates &coordinates) const {
       coordinates.channel,   coordinates.pseudoChannel, coordinates.rank,
       coordinates.bankGroup, coordinates.bank,          coordinates.row,
       coordinates.column};
+  // The hash is of bits that are not the channel's.
+  values[Channel] ^= hashOf(encodes(values));
   return encodes(values);
 }

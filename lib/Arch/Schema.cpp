@@ -267,6 +267,12 @@ static std::vector<Key> makeKeys() {
        Optional, speed, "Part of the write queue above which writes drain."},
       {"dram.drain_low", RealType{0, 1, MEMBER(double, dram.drainLow)}, "",
        Optional, speed, "Part below which a drain ends if reads wait."},
+      {"dram.channel_hash",
+       ChoiceType{{"none", "xor"}, CHOICE(ChannelHash, dram.channelHash)}, "",
+       Optional, speed,
+       "Whether the channel is that of the mapping, or that xor each group of "
+       "as many address bits above it: then rows of a matrix that are a power "
+       "of two apart begin on different channels."},
       {"dram.mapping",
        TextType{"fields of address bits, e.g. \"R16 B2 C7 G2\"",
                 MEMBER(std::string, dram.mapping)},

@@ -104,6 +104,7 @@ struct LlcConfig { ///< Memory-side cache; bytes == 0: none.
 
 enum class RefreshMode : uint8_t { None, AllBank, PerBank };
 enum class PagePolicy : uint8_t { Open, Closed };
+enum class ChannelHash : uint8_t { None, Xor };
 
 /// Timings are in DRAM clocks (tckNs each), per JEDEC; sources in
 /// docs/architecture-file.md.
@@ -131,6 +132,8 @@ struct DramConfig {
   /// Address bits above the atom's, from most to least significant, e.g.
   /// "R15 B2 C4 G2 P1 X4 C1" (tessera/Arch/DramMapping.h).
   std::string mapping;
+  /// What the address bits above the channel's do to the channel.
+  ChannelHash channelHash = ChannelHash::None;
   bool operator==(const DramConfig &) const = default;
 
   /// Bytes moved by one column command: burstLength * widthBits / 8.

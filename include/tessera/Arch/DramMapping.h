@@ -14,6 +14,10 @@
 // (what one column command moves). The bits within an atom come below all of
 // them. A letter may come several times; its earlier bits are the higher ones.
 //
+// With `dram.channel_hash: xor` the channel is what the letters say, xor the
+// address bits above the highest of X, cut into groups of as many bits as X has.
+// It stays a one to one mapping, and linear in the address's bits.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_ARCH_DRAMMAPPING_H
@@ -51,6 +55,7 @@ public:
   /// `address` is below the device's capacity.
   DramCoordinates decode(uint64_t address) const;
   uint32_t channelOf(uint64_t address) const;
+  bool hashesChannels() const { return hashBits != 0; }
   /// Bytes of consecutive, aligned addresses that are all on one channel.
   uint64_t channelBytes() const { return uint64_t(1) << channelBits; }
   uint64_t encode(const DramCoordinates &coordinates) const;
@@ -64,11 +69,16 @@ private:
     unsigned from = 0, to = 0; ///< Lowest bit in the address, in the value.
   };
 
-  /// The address of values by letter.
+  /// The address of values by letter, the channel before it is hashed.
   uint64_t encodes(const std::array<uint64_t, 7> &values) const;
+  /// What the channel of `address` is xored with.
+  uint32_t hashOf(uint64_t address) const;
 
   std::vector<Field> fields; ///< From least to most significant.
   unsigned atomBits = 0, channelBits = 0;
+  /// The lowest address bit that is hashed and the bits of a group; 0 bits
+  /// without a hash.
+  unsigned hashFrom = 0, hashBits = 0;
 };
 
 } // namespace tessera

@@ -9,6 +9,7 @@
 #include "tessera/Support/Random.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace tessera;
 using testing::HasSubstr;
@@ -46,6 +47,47 @@ TEST(DramMapping, DecodeIsOneToOne) {
       EXPECT_EQ(mapping.encode(at), address);
     }
   }
+}
+
+TEST(DramMapping, HashIsOneToOneAndKeepsWhatIsNotTheChannel) {
+  for (std::string_view name : architecturePresets()) {
+    DramConfig dram = loadArchitecture(name)->dram;
+    dram.channelHash = ChannelHash::None;
+    DramMapping plain = *DramMapping::create(dram);
+    dram.channelHash = ChannelHash::Xor;
+    DramMapping hashed = *DramMapping::create(dram);
+    EXPECT_EQ(hashed.channelBytes(), plain.channelBytes());
+    Random random(6);
+    for (int i = 0; i < 1000; ++i) {
+      uint64_t address =
+          random.below(dram.bytes / dram.atomBytes()) * dram.atomBytes();
+      DramCoordinates at = hashed.decode(address);
+      EXPECT_LT(at.channel, dram.channels);
+      EXPECT_EQ(at.channel, hashed.channelOf(address));
+      EXPECT_EQ(hashed.encode(at), address);
+      at.channel = plain.channelOf(address);
+      EXPECT_EQ(at, plain.decode(address));
+    }
+  }
+}
+
+TEST(DramMapping, HashSpreadsEveryPowerOfTwo) {
+  DramConfig dram = loadArchitecture("server")->dram; // 64 channels
+  dram.channelHash = ChannelHash::Xor;
+  DramMapping hashed = *DramMapping::create(dram);
+  for (uint64_t pitch = hashed.channelBytes(); pitch * 64 <= dram.bytes;
+       pitch *= 2) {
+    std::set<uint32_t> channels;
+    for (uint64_t row = 0; row < 64; ++row)
+      channels.insert(hashed.channelOf(row * pitch));
+    EXPECT_EQ(channels.size(), 64u) << pitch;
+  }
+  // By hand: X is bits 8 to 13; 0x4000 is bit 14, the lowest that is hashed,
+  // 0x100000 the lowest of the second group.
+  EXPECT_EQ(hashed.channelOf(0x4000), 1u);
+  EXPECT_EQ(hashed.channelOf(0x100000), 1u);
+  EXPECT_EQ(hashed.channelOf(0x104000), 0u);
+  EXPECT_EQ(hashed.channelOf(0x4100), 0u);
 }
 
 TEST(DramMapping, BadStrings) {

@@ -147,3 +147,14 @@ TEST(Presets, ListShowsEveryPreset) {
     EXPECT_THAT(list, HasSubstr("\n" + std::string(name) + " "));
   EXPECT_THAT(list, HasSubstr("204.8   524.288   160.0\n")) << "server";
 }
+
+TEST(Warnings, NetworkThatCannotCarryTheMemory) {
+  // 4 x 4 routers, bursts of 256 bytes on links as wide: 4 links, 4 bursts of
+  // which each takes one of its 2 flits across, 2 GHz: 4096 bytes per ns.
+  Architecture arch = *loadArchitecture("server"); // DRAM: 3276.8
+  EXPECT_THAT(architectureWarnings(arch), testing::IsEmpty());
+  arch.noc.clockGhz = 1;
+  EXPECT_THAT(architectureWarnings(arch),
+              testing::Contains(testing::HasSubstr(
+                  "2048.0 GB/s across the mesh's middle at most")));
+}
