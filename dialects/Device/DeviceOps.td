@@ -71,12 +71,14 @@ def Device_MappingAttr : AttrDef<Device_Dialect, "Mapping"> {
   let description = [{
     `#device.mapping<plan = "m 64/512, k 128; 2 buffers", cycles = 4096>`: the
     tiles, cores and buffers in words, and the cycles that the cost model expects
-    from the first instruction to the last; the same of the best other plan
+    from the first instruction to the last; the hash of what was planned
+    (`problem`), by which files of plans know it; the same of the best other plan
     (`runner_up`, `runner_up_cycles`) if there was one.
   }];
   let parameters = (ins
     StringRefParameter<"">:$plan,
     "uint64_t":$cycles,
+    DefaultValuedParameter<"uint64_t", "0">:$problem,
     OptionalParameter<"::mlir::StringAttr">:$runner_up,
     DefaultValuedParameter<"uint64_t", "0">:$runner_up_cycles);
   let assemblyFormat = "`<` struct(params) `>`";

@@ -8,6 +8,7 @@
 #include "tessera/Pipelines/Compiler.h"
 #include "Diagnostics.h"
 #include "ImportedModel.h"
+#include "dialects/Device/DeviceDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -230,8 +231,13 @@ Result<CompiledModel> tessera::compileModel(const std::string &path,
     model.emittedText = printModule(*module);
     return finish();
   }
-  TESSERA_RETURN_IF_ERROR(
-      runner.run([&](OpPassManager &manager) { addTilePhase(manager, arch); }));
+  TESSERA_RETURN_IF_ERROR(runner.run([&](OpPassManager &manager) {
+    addTilePhase(manager, arch, options.plans);
+  }));
+  module->walk([&](device::DispatchOp dispatch) {
+    device::MappingAttr mapping = dispatch.getMappingAttr();
+    model.problems.push_back(mapping ? mapping.getProblem() : 0);
+  });
   if (options.emit == EmitLevel::Tile) {
     model.emittedText = printModule(*module);
     return finish();

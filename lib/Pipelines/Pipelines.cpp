@@ -26,8 +26,9 @@ void tessera::addGraphPhase(OpPassManager &manager) {
   addFormDispatchesPasses(manager);
 }
 
-void tessera::addTilePhase(OpPassManager &manager, StringRef arch) {
-  addLowerToTilePasses(manager, arch);
+void tessera::addTilePhase(OpPassManager &manager, StringRef arch,
+                           const PlanOptions &plans) {
+  addLowerToTilePasses(manager, arch, plans);
 }
 
 void tessera::addIsaPhase(OpPassManager &manager, StringRef arch) {

@@ -108,7 +108,6 @@ class CommandLine(unittest.TestCase):
     def test_not_available_yet(self):
         self.check_errors(2, [(line, "available yet") for line in (
             "run add.onnx --reassociate",
-            "run add.onnx --autotune=4",
         )])
 
     def test_two_outputs_in_one_place(self):

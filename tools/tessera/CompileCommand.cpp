@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Autotune.h"
 #include "Command.h"
 #include "CompileFlags.h"
 #include "FileOutput.h"
@@ -45,7 +46,7 @@ int CompileCommand::run() const {
     return fail(Status(StatusCode::InvalidArgument,
                        model + ": is an object, compiled already; accepted are "
                                ".onnx, .mlir and .mlirbc"));
-  Result<CompiledModel> compiled = compileModel(model, *options);
+  Result<CompiledModel> compiled = compileTuned(model, *options, flags);
   if (!compiled)
     return fail(compiled.status());
   Status written =
@@ -103,6 +104,7 @@ void addCompileCommand(CLI::App &app, Action &action) {
                     "Makes the result of every dispatch an output, after those "
                     "of the model");
   compile->flags.addTo(*command);
+  compile->flags.addAutotuneTo(*command);
   command->callback(
       [&action, compile] { action = [compile] { return compile->run(); }; });
 }

@@ -8,7 +8,10 @@
 #include "CompileFlags.h"
 #include "Command.h"
 #include "Progress.h"
+#include "tessera/Support/File.h"
+#include "tessera/Transforms/PlanBook.h"
 #include <charconv>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace tessera::tool {
@@ -52,8 +55,30 @@ void CompileFlags::addTo(CLI::App &command) {
   command.add_flag("--timing", timing, "Time of each compiler pass, on stderr");
   command.add_flag("--explain", explain,
                    "How each dispatch was mapped and what was expected of it");
-  for (const char *name : {"--reassociate", "--autotune"})
-    addUnavailableOption(command, name);
+  command.add_option("--plans", plansFile,
+                     "File of kernels' plans to take instead of the mapper's "
+                     "choice; --autotune writes it");
+  addUnavailableOption(command, "--reassociate");
+}
+
+void CompileFlags::addAutotuneTo(CLI::App &command) {
+  command
+      .add_option("--autotune", autotune,
+                  "Simulates the N best plans of each kernel and takes the "
+                  "fastest; with --plans, those of the file are taken as they "
+                  "are and it gets the others")
+      ->check(CLI::Range(1, 64));
+}
+
+/// A file that is not there has no plans, if tuning is to write it.
+Status CompileFlags::readPlans(CompileOptions &options) const {
+  std::error_code missing;
+  if (plansFile.empty() ||
+      (autotune != 0 && !std::filesystem::exists(plansFile, missing)))
+    return Status::success();
+  TESSERA_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, readFile(plansFile));
+  options.plans.book.assign(bytes.begin(), bytes.end());
+  return PlanBook::parse(options.plans.book).status().withContext(plansFile);
 }
 
 Status CompileFlags::checkForObject(const std::string &path) const {
@@ -65,6 +90,10 @@ Status CompileFlags::checkForObject(const std::string &path) const {
     return Status(StatusCode::InvalidArgument,
                   path + ": the formats of an object are fixed; --precision "
                          "accepts models");
+  if (!plansFile.empty() || autotune != 0)
+    return Status(StatusCode::InvalidArgument,
+                  path + ": the plans of an object are fixed; --plans and "
+                         "--autotune accept models");
   return Status::success();
 }
 
@@ -82,6 +111,7 @@ Result<CompileOptions> CompileFlags::options() const {
       return Status(StatusCode::InvalidArgument,
                     fmt::format("--dim {}: given twice", name));
   }
+  TESSERA_RETURN_IF_ERROR(readPlans(options));
   options.timing = timing;
   options.precision = precision;
   options.progress = drawProgress();

@@ -20,16 +20,23 @@ struct CompileFlags {
   std::vector<std::string> dims;
   std::string precision = "f32";
   bool timing = false, explain = false;
+  std::string plansFile; ///< Empty: not given.
+  uint64_t autotune = 0; ///< Plans to try for each kernel; 0: not asked for.
 
   /// What is wrong with a `--dim`; empty: nothing.
   static std::string checkDim(const std::string &text);
-  /// Adds `--arch`, `--dim`, `--precision`, `--timing`, `--explain` and refuses
-  /// the compile options that are not available yet.
+  /// Adds `--arch`, `--dim`, `--precision`, `--plans`, `--timing`, `--explain`
+  /// and refuses the compile options that are not available yet.
   void addTo(CLI::App &command);
-  /// Options for compileModel(); loads the architecture.
+  /// Adds `--autotune` (tool::compileTuned).
+  void addAutotuneTo(CLI::App &command);
+  /// Options for compileModel(); loads the architecture and the plans.
   Result<CompileOptions> options() const;
   /// An error if something was asked for that only compiling can do.
   Status checkForObject(const std::string &path) const;
+
+private:
+  Status readPlans(CompileOptions &options) const;
 };
 
 /// What `--arch` is when nobody says.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Autotune.h"
 #include "Command.h"
 #include "CompileFlags.h"
 #include "ConcurrentRun.h"
@@ -190,7 +191,8 @@ Result<RunCommand::Program> RunCommand::prepare() {
   TESSERA_ASSIGN_OR_RETURN(CompileOptions options, compile.options());
   inputs.describeTo(options);
   options.exposeDispatches = verification == "each";
-  TESSERA_ASSIGN_OR_RETURN(program.compiled, compileModel(path, options));
+  TESSERA_ASSIGN_OR_RETURN(program.compiled,
+                           compileTuned(path, options, compile));
   program.arch = std::move(options.architecture);
   program.fromModel = true;
   if (!programFile.empty())
@@ -435,6 +437,7 @@ void addRunCommand(CLI::App &app, Action &action,
                    "Model (.onnx, .mlir, .mlirbc) or object (.tsr)")
       ->required();
   run->compile.addTo(*command);
+  run->compile.addAutotuneTo(*command);
   run->inputs.addTo(*command);
   command->add_option("--outputs", run->outputFolder,
                       "Folder for 0.npy, 1.npy, … and outputs.json");

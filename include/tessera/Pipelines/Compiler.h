@@ -20,6 +20,7 @@
 #include "tessera/Reference/Rounding.h"
 #include "tessera/Support/Progress.h"
 #include "tessera/Support/Status.h"
+#include "tessera/Transforms/PlanOptions.h"
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -59,6 +60,7 @@ struct CompileOptions {
   /// "f32", or the format to which contractions of f32 round their operands:
   /// "bf16" or "f16".
   std::string precision = "f32";
+  PlanOptions plans;
   EmitLevel emit = EmitLevel::Object;
   /// Pass whose result is printed into `dumpText`; empty: none. An unknown name
   /// is an error that lists the known ones.
@@ -88,6 +90,9 @@ struct ImportedModel;
 struct CompiledModel {
   Object object; ///< Valid when emit was EmitLevel::Object.
   std::string emittedText, dumpText, timingText;
+  /// Of each of the object's dispatches the hash of what was planned, by which
+  /// a PlanBook knows it; 0: nothing was.
+  std::vector<uint64_t> problems;
   double seconds = 0; ///< Wall time of the compilation.
   /// Outputs of the model; the object's further ones are those of dispatches.
   size_t outputCount = 0;

@@ -13,6 +13,7 @@
 #ifndef TESSERA_PIPELINES_PIPELINES_H
 #define TESSERA_PIPELINES_PIPELINES_H
 
+#include "tessera/Transforms/PlanOptions.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace mlir {
@@ -27,7 +28,8 @@ void addFoldingPhase(mlir::OpPassManager &manager);
 /// A folded module to dispatches on tensors.
 void addGraphPhase(mlir::OpPassManager &manager);
 /// Dispatches to tile kernels and a device program.
-void addTilePhase(mlir::OpPassManager &manager, llvm::StringRef arch);
+void addTilePhase(mlir::OpPassManager &manager, llvm::StringRef arch,
+                  const PlanOptions &plans = {});
 /// Tile kernels to instructions.
 void addIsaPhase(mlir::OpPassManager &manager, llvm::StringRef arch);
 /// The device program to its final form: buffers placed.
