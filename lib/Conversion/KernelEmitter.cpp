@@ -63,11 +63,13 @@ private:
 
   //===-- Shared loads ----------------------------------------------------===//
   /// A buffer that the cores of a group fill in turn. `turn` is the rank of the
-  /// one whose turn it is, the others are the same all the time.
+  /// one whose turn it is, the others are the same all the time. Buffers of one
+  /// block and group are filled by the same core and share the register.
   struct Shared {
     const SyncPlanSolution::SharedFill *fill;
     tile::GroupAttr group;
     unsigned turn = 0;
+    bool ownsTurn = true;
     std::optional<unsigned> rank, base, rectangle;
     uint32_t begin = 0, end = 0; ///< Segments of the load, of the last reader.
   };
@@ -75,6 +77,7 @@ private:
   const LocalBuffer &bufferOf(const Shared &shared) const {
     return kernel.buffers[shared.fill->buffer];
   }
+  const Shared *turnOwner(const Shared &shared) const;
   unsigned coreId();
   /// `value` modulo a constant.
   unsigned modulo(unsigned value, int64_t divisor);
@@ -539,8 +542,8 @@ void Emitter::emitSegmentEnd(uint32_t segment) {
   for (const Shared &shared : sharedBuffers) {
     if (shared.end != segment)
       continue;
-    if (bufferOf(shared).home == 0) // No loop has ended the only iteration.
-      advanceTurn(shared);
+    if (bufferOf(shared).home == 0 && shared.ownsTurn)
+      advanceTurn(shared); // No loop has ended the only iteration.
     int64_t size = shared.group.getSize(), slots = shared.fill->data.size();
     std::vector<isa::SemaphoreStep> all{
         {plan.semaphores[shared.fill->free], uint16_t(size)}};
@@ -592,6 +595,16 @@ void Emitter::findShared() {
     shared.end = segments[fill.last];
     sharedBuffers.push_back(shared);
   }
+}
+
+/// An earlier buffer whose turns are those of this one.
+const Emitter::Shared *Emitter::turnOwner(const Shared &shared) const {
+  for (const Shared &other : sharedBuffers)
+    if (&other < &shared && other.ownsTurn && other.group == shared.group &&
+        bufferOf(other).home == bufferOf(shared).home &&
+        other.begin == shared.begin && other.end == shared.end)
+      return &other;
+  return nullptr;
 }
 
 unsigned Emitter::coreId() {
@@ -691,6 +704,8 @@ void Emitter::startTurns(Shared &shared) {
   keep(shared.rank, &Emitter::rankOf);
   keep(shared.base, &Emitter::baseOf);
   keep(shared.rectangle, &Emitter::rectangleOf);
+  if (!shared.ownsTurn)
+    return;
   unsigned number = temporary();
   if (group.getStride() == 1)
     append(Opcode::DIVU,
@@ -715,7 +730,7 @@ void Emitter::advanceTurn(const Shared &shared) {
 
 void Emitter::advanceTurns(uint32_t loop) {
   for (const Shared &shared : sharedBuffers)
-    if (bufferOf(shared).home == loop)
+    if (bufferOf(shared).home == loop && shared.ownsTurn)
       advanceTurn(shared);
 }
 
@@ -837,6 +852,11 @@ FailureOr<EmittedKernel> Emitter::run() {
       keep(id);
   findShared();
   for (Shared &shared : sharedBuffers) {
+    if (const Shared *owner = turnOwner(shared)) {
+      shared.turn = owner->turn;
+      shared.ownsTurn = false;
+      continue;
+    }
     shared.turn = allocate();
     if (!outOfRegisters)
       registers.keepInScope(shared.turn);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LinalgStructure.h"
+#include "LocalBuffers.h"
 #include "TargetModel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,25 +33,6 @@ static MemRefType localType(Value view, Space space) {
   auto type = cast<MemRefType>(view.getType());
   return MemRefType::get(type.getShape(), type.getElementType(), AffineMap(),
                          tile::SpaceAttr::get(type.getContext(), space));
-}
-
-/// The same with room between the rows: those that stream through the matrix
-/// engine from the same few banks would keep the weights there from being read.
-static MemRefType withRowPitch(MemRefType type, const TargetModel &target) {
-  ArrayRef<int64_t> shape = type.getShape();
-  uint64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  if (shape.empty() || type.getNumElements() == shape.back())
-    return type;
-  uint64_t pitch = target.rowPitch(shape.back() * element);
-  if (pitch == shape.back() * element || pitch % element != 0)
-    return type;
-  SmallVector<int64_t> strides(shape.size(), 1);
-  int64_t stride = pitch / element;
-  for (size_t dim = shape.size() - 1; dim-- > 0; stride *= shape[dim])
-    strides[dim] = stride;
-  return MemRefType::get(shape, type.getElementType(),
-                         StridedLayoutAttr::get(type.getContext(), 0, strides),
-                         type.getMemorySpace());
 }
 
 static bool isInDram(Value value) {

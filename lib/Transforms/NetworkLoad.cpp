@@ -91,7 +91,8 @@ const std::vector<double> &NetworkLoad::linkFlits(Share share, uint32_t cores,
   uint64_t rows = period / std::gcd(share.pitch, period);
   // Rows that begin at many channels reach all of them alike.
   constexpr uint64_t many = 8;
-  if (rows > many || share.run >= period) {
+  bool anywhere = !share.shared && mapping->hashesChannels();
+  if (rows > many || share.run >= period || anywhere) {
     share = {period, period, 1, 1, 1, share.shared};
     rows = 1;
   }

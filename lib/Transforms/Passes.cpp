@@ -23,9 +23,12 @@ void tessera::addFormDispatchesPasses(OpPassManager &manager) {
   function.addPass(createVerifyLoweredToGraphPass());
 }
 
-void tessera::addLowerToTilePasses(OpPassManager &manager, StringRef arch) {
+void tessera::addLowerToTilePasses(OpPassManager &manager, StringRef arch,
+                                   const PlanOptions &plans) {
   TileDispatchesPassOptions options;
   options.arch = arch.str();
+  options.plans = plans.book;
+  options.candidate = plans.candidate;
   manager.addNestedPass<func::FuncOp>(createTileDispatchesPass(options));
   manager.addPass(createBufferizeDispatchesPass());
   ConvertToTilePassOptions conversion;
@@ -34,5 +37,8 @@ void tessera::addLowerToTilePasses(OpPassManager &manager, StringRef arch) {
   SplitCoresPassOptions cores;
   cores.arch = arch.str();
   manager.addPass(createSplitCoresPass(cores));
+  SplitLoadsPassOptions loads;
+  loads.arch = arch.str();
+  manager.addPass(createSplitLoadsPass(loads));
   manager.addPass(createVerifyLoweredToTilePass());
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CoreOrder.h"
 #include "dialects/Device/DeviceDialect.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -152,10 +153,15 @@ static bool mayMissSource(tile::LoadOp load) {
   return false;
 }
 
+/// How the cores of a kernel stand.
+struct CoreLayout {
+  int64_t count, interleave, columns;
+};
+
 /// The cores that do the same load at the same time: neighbours along loops
 /// that the load does not depend on. Nothing if there are none.
 static tile::GroupAttr findGroup(tile::LoadOp load, ArrayRef<SharedLoop> loops,
-                                 int64_t columns) {
+                                 CoreLayout layout) {
   if (!fillsBuffer(load) || mayMissSource(load))
     return {};
   // All around it run equally often on all cores.
@@ -175,11 +181,13 @@ static tile::GroupAttr findGroup(tile::LoadOp load, ArrayRef<SharedLoop> loops,
           }))
         break;
       size *= loops[last].cores;
-      int64_t stride = loops[last].stride;
-      if (size >= int64_t(alloc.getDepth()) && size > 1 &&
-          tile::GroupAttr::isRectangle(size, stride, columns) &&
+      std::optional<int64_t> stride =
+          coreStride(size, loops[last].stride, layout.count, layout.interleave);
+      if (size >= int64_t(alloc.getDepth()) && size > 1 && stride &&
+          tile::GroupAttr::isRectangle(size, *stride, layout.columns) &&
           (!best || best.getSize() < size))
-        best = tile::GroupAttr::get(load.getContext(), size, stride, columns);
+        best = tile::GroupAttr::get(load.getContext(), size, *stride,
+                                    layout.columns);
     }
   }
   return best;
@@ -222,9 +230,10 @@ struct SplitCoresPass : tessera::impl::SplitCoresPassBase<SplitCoresPass> {
       if (count % interleave != 0)
         interleave = 1;
       SmallVector<SharedLoop> shared = split(loops, grid, interleave);
-      if (multicasts && interleave == 1)
+      if (multicasts)
         kernel.walk([&](tile::LoadOp load) {
-          load.setSharedAttr(findGroup(load, shared, shape->first));
+          load.setSharedAttr(
+              findGroup(load, shared, {count, interleave, shape->first}));
         });
     }
     getOperation().walk([&](device::DispatchOp dispatch) {

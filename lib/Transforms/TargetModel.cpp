@@ -38,8 +38,10 @@ TargetModel::TargetModel(const Architecture &arch, unsigned shares)
     : arch(arch), shares(shares) {
   channelBytes = std::max<uint64_t>(arch.dma.burstBytes, arch.dram.atomBytes());
   if (Result<DramMapping> mapping = DramMapping::create(arch.dram);
-      mapping.ok())
+      mapping.ok()) {
     channelBytes = mapping->channelBytes();
+    hashesChannels = mapping->hashesChannels();
+  }
 }
 
 uint64_t TargetModel::allocatedBytes(uint64_t bytes) const {
@@ -47,14 +49,22 @@ uint64_t TargetModel::allocatedBytes(uint64_t bytes) const {
   return ceilDiv(bytes, unit) * unit;
 }
 
-uint64_t TargetModel::rowPitch(uint64_t bytes) const {
+uint64_t TargetModel::rowPitch(uint64_t bytes, uint64_t elementBytes) const {
   // So many places along a turn of the banks that the engine's two streams,
   // each a few banks wide, seldom meet.
   constexpr uint64_t enoughPlaces = 8;
   uint64_t turn = uint64_t(arch.spm.banks) * arch.spm.bankWidth;
-  if (turn / std::gcd(bytes, turn) >= enoughPlaces)
-    return bytes;
-  return bytes + std::max<uint64_t>(64, arch.spm.bankWidth);
+  // And a step from row to row as wide as what is read of one, so that where
+  // they meet they part in the next cycle.
+  uint64_t width = arch.matrix.rows * std::max<uint64_t>(2, elementBytes);
+  width = std::min({width, bytes, turn / 4});
+  uint64_t unit = std::max<uint64_t>(64, arch.spm.bankWidth);
+  for (uint64_t pitch = bytes; pitch < bytes + turn; pitch += unit) {
+    uint64_t step = std::min(pitch % turn, turn - pitch % turn);
+    if (turn / std::gcd(pitch, turn) >= enoughPlaces && step >= width)
+      return pitch;
+  }
+  return bytes;
 }
 
 double TargetModel::scale(NumericFormat format) const {
@@ -119,8 +129,12 @@ double TargetModel::channelShare(const Transfer &transfer) const {
   uint64_t channels = transfer.shared ? arch.shared.slices : arch.dram.channels;
   uint64_t unit = transfer.shared ? sharedUnit(arch) : channelBytes;
   uint64_t period = channels * unit;
-  uint64_t common = std::gcd(transfer.stride, period);
-  uint64_t starts = std::min(transfer.rows, period / common);
+  // A hash lets rows begin anywhere.
+  bool anywhere = hashesChannels && !transfer.shared && transfer.stride != 0;
+  uint64_t common =
+      anywhere ? transfer.stride : std::gcd(transfer.stride, period);
+  uint64_t starts =
+      anywhere ? transfer.rows : std::min(transfer.rows, period / common);
   uint64_t run = std::min(transfer.rowBytes, common);
   // Runs of whole units, whole units apart, begin where one does.
   double units = run % unit == 0 && common % unit == 0

@@ -37,10 +37,10 @@ public:
   /// What a local buffer of `bytes` takes: buffers start on bank boundaries.
   uint64_t allocatedBytes(uint64_t bytes) const;
 
-  /// From one row that streams through the matrix engine to the next in SPM, so
-  /// that they do not all lie in the same few banks and keep the weights there
-  /// from being read: `bytes`, or a little more.
-  uint64_t rowPitch(uint64_t bytes) const;
+  /// From one row of `bytes` that streams through the matrix engine to the next
+  /// in SPM, so that they do not all lie in the same few banks and keep the
+  /// weights there from being read: `bytes`, or a little more.
+  uint64_t rowPitch(uint64_t bytes, uint64_t elementBytes) const;
 
   /// Rows of K in one block of the matrix engine.
   uint64_t blockRows(NumericFormat format) const;
@@ -88,7 +88,8 @@ private:
   double conflictShare(NumericFormat format, uint64_t bytes) const;
   const Architecture &arch;
   unsigned shares;
-  uint64_t channelBytes; ///< Adjacent bytes of one memory channel.
+  uint64_t channelBytes;       ///< Adjacent bytes of one memory channel.
+  bool hashesChannels = false; ///< Rows of any pitch begin on all channels.
 };
 
 } // namespace tessera

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileCost.h"
+#include "CoreOrder.h"
+#include "KPieces.h"
 #include "tessera/ISA/Descriptor.h"
 #include <algorithm>
 #include <cstdlib>
@@ -27,21 +29,53 @@ TileCost::TileCost(const TileProblem &problem, const TargetModel &target)
 
 void TileCost::evaluate(TilePlan &plan) const {
   countBytes(plan);
-  plan.groups.assign(problem.buffers.size(), 1);
-  bool canMulticast = false;
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    plan.groups[i] = group(plan, i).size;
-    canMulticast |= plan.groups[i] > 1;
-  }
   plan.multicast = false;
+  plan.groups.assign(problem.buffers.size(), 1);
   plan.cycles = cycles(plan);
-  if (!canMulticast)
-    return;
-  TilePlan other = plan;
-  other.multicast = true;
-  other.cycles = cycles(other);
-  if (other.cycles < plan.cycles)
-    plan = std::move(other);
+  // With two loops shared, the cores of one's iterations may be those of a row
+  // or those of a column.
+  int64_t outermost = 1, cores = 1;
+  for (unsigned dim : plan.order) {
+    if (outermost == 1)
+      outermost = plan.grid[dim];
+    cores *= plan.grid[dim];
+  }
+  TilePlan best = plan;
+  for (int64_t interleave : {int64_t(1), outermost}) {
+    if (interleave != 1 && interleave == cores)
+      continue;
+    TilePlan other = plan;
+    other.interleave = interleave;
+    if (!findGroups(other))
+      continue;
+    other.cycles = this->cycles(other);
+    if (other.cycles < best.cycles)
+      best = std::move(other);
+    if (outermost == 1)
+      break;
+  }
+  plan = std::move(best);
+}
+
+void TileCost::evaluateAsGiven(TilePlan &plan) const {
+  countBytes(plan);
+  int64_t interleave = plan.interleave;
+  if (!plan.multicast || !findGroups(plan)) {
+    plan.multicast = false;
+    plan.groups.assign(problem.buffers.size(), 1);
+  }
+  plan.cycles = cycles(plan);
+  plan.interleave = interleave;
+}
+
+bool TileCost::findGroups(TilePlan &plan) const {
+  plan.groups.clear();
+  plan.multicast = false;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    plan.groups.push_back(group(plan, i).size);
+    plan.multicast |= plan.groups.back() > 1;
+  }
+  return plan.multicast;
 }
 
 bool TileCost::fits(const TilePlan &plan) const {
@@ -191,7 +225,7 @@ void TileCost::countBytes(TilePlan &plan) const {
           rows *= count;
       }
       if (buffer.streams && rows > 1)
-        size = rows * target.rowPitch(size / rows);
+        size = rows * target.rowPitch(size / rows, buffer.elementBytes);
       bytes += target.allocatedBytes(size) * copies;
     };
     if (hasParts(plan, i))
@@ -319,11 +353,14 @@ NetworkLoad::Group TileCost::group(const TilePlan &plan, size_t buffer) const {
         break;
       size *= count;
       stride /= count;
+      std::optional<int64_t> apart =
+          coreStride(size, stride, cores, plan.interleave);
       bool isRectangle =
-          stride == columns ||
-          (stride == 1 && (columns % size == 0 || size % columns == 0));
+          apart &&
+          (*apart == columns ||
+           (*apart == 1 && (columns % size == 0 || size % columns == 0)));
       if (size >= depth && size > best.size && isRectangle)
-        best = {size, stride};
+        best = {size, uint32_t(*apart)};
     }
     outer /= uint32_t(plan.grid[plan.order[first]]);
   }
@@ -331,7 +368,8 @@ NetworkLoad::Group TileCost::group(const TilePlan &plan, size_t buffer) const {
 }
 
 double TileCost::networkCycles(TilePlan &plan) const {
-  plan.interleave = 1;
+  if (!plan.multicast)
+    plan.interleave = 1;
   if (!network.hasLinks())
     return 0;
   // So much of a link's time carries something when those who wait for it
@@ -343,9 +381,11 @@ double TileCost::networkCycles(TilePlan &plan) const {
   for (int64_t count : plan.grid)
     cores *= uint32_t(count);
   std::optional<double> least;
-  for (uint32_t interleave = 1;
-       interleave <= (plan.multicast ? 1 : 4) && cores % interleave == 0;
-       interleave *= 2) {
+  // Groups were made for one interleaving.
+  uint32_t first = plan.multicast ? uint32_t(plan.interleave) : 1;
+  uint32_t last = plan.multicast ? first : 4;
+  for (uint32_t interleave = first;
+       interleave <= last && cores % interleave == 0; interleave *= 2) {
     std::vector<double> links;
     for (size_t i = 0; i < problem.buffers.size(); ++i) {
       if (problem.buffers[i].traffic == Traffic::None)
@@ -364,7 +404,8 @@ double TileCost::networkCycles(TilePlan &plan) const {
       plan.interleave = interleave;
     }
   }
-  return *least / reachable;
+  const Architecture &arch = target.architecture();
+  return *least / reachable * arch.clockGhz / arch.noc.clockGhz;
 }
 
 uint64_t TileCost::product(const TilePlan &plan,
@@ -373,6 +414,63 @@ uint64_t TileCost::product(const TilePlan &plan,
   for (unsigned dim : dims)
     result *= uint64_t(plan.tiles[dim]);
   return result;
+}
+
+std::optional<unsigned> TileCost::loopInPieces(const TilePlan &plan) const {
+  const TileProblem::Work *matrix = nullptr;
+  for (const TileProblem::Work &step : problem.work) {
+    if (step.matrix && matrix)
+      return std::nullopt;
+    if (step.matrix)
+      matrix = &step;
+  }
+  std::optional<unsigned> k;
+  for (unsigned dim : matrix ? matrix->k : std::vector<unsigned>())
+    if (problem.dims[dim].extent > 1) {
+      if (k || plan.isTiled(problem, dim))
+        return std::nullopt;
+      k = dim;
+    }
+  if (!k || kPieces(problem.dims[*k].extent, target.blockRows(matrix->format))
+                    .size() == 1)
+    return std::nullopt;
+  bool hasPanel = false;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    hasPanel |= dependsOn(i, *k) && isPanel(plan, i);
+    for (const TileProblem::Extent &extent : problem.buffers[i].extents)
+      for (const TileProblem::Extent::Term &term : extent.terms)
+        if (term.dim == *k && (extent.terms.size() > 1 || term.factor != 1))
+          return std::nullopt;
+  }
+  double tiles = 1;
+  for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
+    tiles *= double(tripsOfCore(plan, dim));
+  if (!hasPanel && tiles > 1)
+    return std::nullopt;
+  // The first iteration beside a panel has an accumulator of its own.
+  if (hasPanel &&
+      plan.accBytes + plan.accBytes / plan.accDepth > target.accBytes()) {
+    int64_t trips = 1;
+    for (unsigned dim : plan.order)
+      if (plan.isTiled(problem, dim) && !problem.dims[dim].reduction)
+        trips = tripsOfCore(plan, dim);
+    if (plan.accDepth == 1 || trips > fewIterations)
+      return std::nullopt;
+  }
+  return k;
+}
+
+double TileCost::firstPiece(const TilePlan &plan, size_t buffer) const {
+  std::optional<unsigned> k = loopInPieces(plan);
+  if (!k || problem.buffers[buffer].traffic != Traffic::Load ||
+      !dependsOn(buffer, *k))
+    return 1;
+  int64_t terms = problem.dims[*k].extent;
+  for (const TileProblem::Work &step : problem.work)
+    if (step.matrix)
+      return double(kPieces(terms, target.blockRows(step.format)).front()) /
+             double(terms);
+  return 1;
 }
 
 double TileCost::cycles(TilePlan &plan) const {
@@ -385,6 +483,8 @@ double TileCost::cycles(TilePlan &plan) const {
     cores *= unsigned(std::min<int64_t>(plan.grid[dim], trips(plan, dim)));
   }
   double load = 0, store = 0, firstLoad = 0, lastStore = 0, refills = 0;
+  double firstTile = 0; ///< Loads of the first tile, whole.
+  bool inPieces = false;
   double moved[2] = {0, 0}; // By DRAM, by the shared SRAM.
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     Traffic traffic = problem.buffers[i].traffic;
@@ -394,9 +494,13 @@ double TileCost::cycles(TilePlan &plan) const {
     unsigned sharers = std::max(1u, cores / chosenGroup(plan, i).size);
     double once = target.transferCycles(tile, sharers), count = moves(plan, i);
     (traffic == Traffic::Load ? load : store) += once * count;
-    (traffic == Traffic::Load ? firstLoad : lastStore) += once;
+    double piece = firstPiece(plan, i);
+    inPieces |= piece < 1;
+    (traffic == Traffic::Load ? firstLoad : lastStore) += once * piece;
+    if (traffic == Traffic::Load)
+      firstTile += once;
     moved[problem.buffers[i].shared] += once * (count - 1);
-    if (plan.panelDepth < 2 && isPanel(plan, i))
+    if (plan.panelDepth < 2 && isPanel(plan, i) && piece == 1)
       refills += (count - 1) * (once + target.transferLatency());
   }
   double matrix = 0, vector = 0, lastMatrix = 0, lastVector = 0;
@@ -435,8 +539,9 @@ double TileCost::cycles(TilePlan &plan) const {
   double accTurn = (matrix + (isAccStored ? store : vector)) / outputTiles +
                    (isAccStored ? latency : 0) + lastMatrix -
                    (matrix > 0 ? matrix / allTiles : 0);
+  double inNetwork = networkCycles(plan);
   double pipeline = std::max(
-      {matrix, vector, networkCycles(plan), load - firstLoad + lastMatrix,
+      {matrix, vector, inNetwork, load - firstLoad + lastMatrix,
        store - lastStore, moved[0], moved[1], allTiles * target.tileOverhead(),
        (allTiles - 1) * turn / plan.depth + lastMatrix,
        (outputTiles - 1) * outputTurn / plan.depth,
@@ -452,5 +557,13 @@ double TileCost::cycles(TilePlan &plan) const {
   double less = std::min(matrix + vector, load + store);
   if (pipeline > 0)
     pipeline += interference * less * std::min(1.0, less / pipeline);
-  return start + firstLoad + pipeline + refills + drain;
+  // A panel comes with the first tile, whose work it may outlast: by its share
+  // of what all transfers take.
+  double bubble = 0;
+  if (inPieces && pipeline > matrix * 0.5) {
+    double slow = std::max(1.0, inNetwork / (load + store));
+    bubble = std::max(0.0, firstTile * slow - firstLoad - lastMatrix);
+    bubble = std::min(bubble, std::max(0.0, matrix + bubble - pipeline));
+  }
+  return start + firstLoad + pipeline + bubble + refills + drain;
 }

@@ -25,6 +25,8 @@ public:
 
   /// Fills in what tiles, order, grid and depth of `plan` lead to.
   void evaluate(TilePlan &plan) const;
+  /// The same of a plan that says whether it multicasts and how it interleaves.
+  void evaluateAsGiven(TilePlan &plan) const;
 
   /// Whether memories and loops suffice.
   bool fits(const TilePlan &plan) const;
@@ -61,6 +63,14 @@ private:
   NetworkLoad::Group chosenGroup(const TilePlan &plan, size_t buffer) const {
     return plan.multicast ? group(plan, buffer) : NetworkLoad::Group();
   }
+  /// Sets the groups of a plan that multicasts, for its interleaving, and
+  /// whether there are any.
+  bool findGroups(TilePlan &plan) const;
+  /// The loop of the sum along which tessera-split-loads cuts loads, if it
+  /// does.
+  std::optional<unsigned> loopInPieces(const TilePlan &plan) const;
+  /// The part of a load that the first products need (KPieces.h); 1: all.
+  double firstPiece(const TilePlan &plan, size_t buffer) const;
   /// What the busiest link between routers takes, with the best interleaving,
   /// which is set.
   double networkCycles(TilePlan &plan) const;

@@ -9,6 +9,8 @@
 #include "DispatchBuilder.h"
 #include "EqualDispatches.h"
 #include "LinalgStructure.h"
+#include "PlanText.h"
+#include "TileCost.h"
 #include "TileProblem.h"
 #include "Windows.h"
 #include "dialects/Device/DeviceDialect.h"
@@ -27,6 +29,7 @@
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "tessera/Conversion/SharedPlan.h"
 #include "tessera/Transforms/Passes.h"
+#include "tessera/Transforms/PlanBook.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEDISPATCHESPASS
@@ -44,6 +47,13 @@ struct PlannedNest {
   TileNest nest;
   TilePlan plan;
   std::optional<TilePlan> runnerUp;
+  double expected; ///< Cycles of the plan that the planner likes best.
+};
+
+/// The nests of a dispatch.
+struct PlannedDispatch {
+  std::vector<PlannedNest> nests;
+  uint64_t problem = 0; ///< hashProblems() of all nests.
 };
 
 /// An insertion becomes a copy into a slice, which can be tiled.
@@ -160,6 +170,17 @@ SharedTensors Machine::sharedOf(graph::DispatchOp dispatch) const {
   return result;
 }
 
+namespace {
+/// Where plans come from that are not the planner's best.
+struct PlanSource {
+  PlanBook book;
+  unsigned candidate = 0;
+};
+} // namespace
+
+/// Between the plans of nests that one kernel runs.
+static constexpr std::string_view planSeparator = " | ";
+
 /// What is tiled by itself: what is not computed for another operation's tile.
 static SmallVector<linalg::LinalgOp> findRoots(graph::DispatchOp dispatch) {
   SmallVector<linalg::LinalgOp> roots;
@@ -175,9 +196,28 @@ static SmallVector<linalg::LinalgOp> findRoots(graph::DispatchOp dispatch) {
   return roots;
 }
 
+/// The plans of a book for these nests, in the words that describe() joins.
+static Status takePlans(std::string_view text, std::vector<PlannedNest> &nests,
+                        const TargetModel &target) {
+  for (PlannedNest &planned : nests) {
+    size_t end = text.find(planSeparator);
+    const TileProblem &problem = planned.nest.problem;
+    TESSERA_ASSIGN_OR_RETURN(TilePlan plan,
+                             parsePlan(problem, text.substr(0, end)));
+    TESSERA_RETURN_IF_ERROR(completePlan(problem, plan, target));
+    planned.runnerUp = std::move(planned.plan);
+    planned.plan = std::move(plan);
+    text = end == std::string_view::npos
+               ? std::string_view()
+               : text.substr(end + planSeparator.size());
+  }
+  return Status::success();
+}
+
 /// Plans all nests of a dispatch, or says why that is not possible.
-static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
-                                                     const Machine &machine) {
+static Result<PlannedDispatch> planDispatch(graph::DispatchOp dispatch,
+                                            const Machine &machine,
+                                            const PlanSource &source) {
   std::string name;
   if (auto nodes = dispatch->getAttrOfType<ArrayAttr>(nodesAttrName))
     for (auto node : nodes.getAsRange<StringAttr>())
@@ -185,22 +225,41 @@ static Result<std::vector<PlannedNest>> planDispatch(graph::DispatchOp dispatch,
   SmallVector<linalg::LinalgOp> roots = findRoots(dispatch);
   TargetModel target(machine.arch, std::max<unsigned>(1, roots.size()));
   SharedTensors shared = machine.sharedOf(dispatch);
-  std::vector<PlannedNest> result;
+  PlannedDispatch result;
   for (linalg::LinalgOp root : roots) {
     TileNest nest = buildTileNest(root, name, shared);
     TESSERA_ASSIGN_OR_RETURN(TileChoice choice,
                              chooseTiles(nest.problem, target));
     TESSERA_RETURN_IF_ERROR(verifyPlan(nest.problem, choice.best, target));
-    result.push_back(
-        {std::move(nest), std::move(choice.best), std::move(choice.runnerUp)});
+    double expected = choice.best.cycles;
+    result.nests.push_back({std::move(nest), std::move(choice.best),
+                            std::move(choice.runnerUp), expected});
+  }
+  std::vector<const TileProblem *> problems;
+  for (const PlannedNest &planned : result.nests)
+    problems.push_back(&planned.nest.problem);
+  result.problem = hashProblems(problems, machine.arch);
+  if (const std::string *text = source.book.find(result.problem)) {
+    if (Status taken = takePlans(*text, result.nests, target); !taken.ok())
+      return taken.withContext(name + ": the plan \"" + *text + "\"");
+  } else if (source.candidate != 0) {
+    for (PlannedNest &planned : result.nests) {
+      TESSERA_ASSIGN_OR_RETURN(
+          std::vector<TilePlan> ranking,
+          rankTiles(planned.nest.problem, target, source.candidate + 1));
+      planned.runnerUp = std::move(planned.plan);
+      planned.plan = std::move(ranking.back());
+      TESSERA_RETURN_IF_ERROR(
+          verifyPlan(planned.nest.problem, planned.plan, target));
+    }
   }
   return result;
 }
 
-static double expectedCycles(ArrayRef<PlannedNest> plan) {
+static double expectedCycles(const PlannedDispatch &plan) {
   double cycles = 0;
-  for (const PlannedNest &planned : plan)
-    cycles += planned.plan.cycles;
+  for (const PlannedNest &planned : plan.nests)
+    cycles += planned.expected;
   return cycles;
 }
 
@@ -596,8 +655,9 @@ static SmallVector<graph::DispatchOp> takeApart(RewriterBase &rewriter,
 /// their work among more cores.
 static bool wantsAttentionApart(RewriterBase &rewriter,
                                 graph::DispatchOp dispatch,
-                                ArrayRef<PlannedNest> plan,
-                                const Machine &machine) {
+                                const PlannedDispatch &plan,
+                                const Machine &machine,
+                                const PlanSource &source) {
   if (!findAttention(dispatch.getBody().front()))
     return false;
   OpBuilder::InsertionGuard guard(rewriter);
@@ -608,14 +668,17 @@ static bool wantsAttentionApart(RewriterBase &rewriter,
   double cycles = -overhead;
   bool good = true;
   for (graph::DispatchOp part : parts) {
-    Result<std::vector<PlannedNest>> planned = planDispatch(part, machine);
+    Result<PlannedDispatch> planned = planDispatch(part, machine, source);
     good &= planned.ok();
     if (good)
       cycles += expectedCycles(*planned) + overhead;
   }
   for (graph::DispatchOp part : llvm::reverse(parts))
     rewriter.eraseOp(part);
-  return good && cycles < expectedCycles(plan);
+  // Parts pass their scores through memory, of which the estimate is less sure
+  // than of the engines: it has been half of what they took.
+  constexpr double margin = 1.5;
+  return good && cycles * margin < expectedCycles(plan);
 }
 
 namespace {
@@ -631,6 +694,11 @@ struct TileDispatchesPass
       function.emitError() << architecture.status().message();
       return signalPassFailure();
     }
+    Result<PlanSource> source = readPlans();
+    if (!source.ok()) {
+      function.emitError() << source.status().message();
+      return signalPassFailure();
+    }
     keepEngines(function);
     IRRewriter rewriter(&getContext());
     auto dispatches = llvm::to_vector(function.getOps<graph::DispatchOp>());
@@ -643,11 +711,15 @@ struct TileDispatchesPass
       Machine machine(*architecture, function);
       SmallVector<graph::DispatchOp> parts;
       for (const auto &group : groupEqualDispatches(dispatches)) {
-        Result<std::vector<PlannedNest>> plan =
-            planDispatch(group.front(), machine);
-        if (plan.ok() &&
-            !wantsAttentionApart(rewriter, group.front(), *plan, machine))
+        Result<PlannedDispatch> plan =
+            planDispatch(group.front(), machine, *source);
+        if (plan.ok() && !wantsAttentionApart(rewriter, group.front(), *plan,
+                                              machine, *source))
           good &= succeeded(tile(rewriter, group, *plan, kernel++));
+        else if (!plan.ok() &&
+                 plan.status().code() != StatusCode::ResourceExhausted)
+          good &= succeeded(LogicalResult(
+              emitError(group.front()->getLoc(), plan.status().message())));
         else
           good &= succeeded(takeApart(rewriter, group, plan.status(), parts));
       }
@@ -655,6 +727,15 @@ struct TileDispatchesPass
     }
     if (!good || failed(cleanUp()))
       return signalPassFailure();
+  }
+
+  Result<PlanSource> readPlans() const {
+    PlanSource source;
+    source.candidate = candidate;
+    if (!plans.empty()) {
+      TESSERA_ASSIGN_OR_RETURN(source.book, PlanBook::parse(plans));
+    }
+    return source;
   }
 
   static LogicalResult takeApart(RewriterBase &rewriter,
@@ -675,7 +756,7 @@ struct TileDispatchesPass
   /// Tiles the first dispatch of a group, and tells all of them the kernel that
   /// it becomes.
   LogicalResult tile(RewriterBase &rewriter, ArrayRef<graph::DispatchOp> group,
-                     const std::vector<PlannedNest> &plan, int64_t kernel) {
+                     const PlannedDispatch &plan, int64_t kernel) {
     device::MappingAttr mapping = describe(rewriter, plan);
     for (graph::DispatchOp dispatch : group) {
       dispatch->setAttr(mappingAttrName, mapping);
@@ -683,7 +764,7 @@ struct TileDispatchesPass
       if (dispatch != group.front())
         dispatch->setAttr(untiledAttrName, rewriter.getUnitAttr());
     }
-    return tile(rewriter, group.front(), plan);
+    return tile(rewriter, group.front(), plan.nests);
   }
 
   LogicalResult tile(RewriterBase &rewriter, graph::DispatchOp dispatch,
@@ -720,24 +801,23 @@ struct TileDispatchesPass
   /// What was chosen for all nests, one after the other, and what would have
   /// been the next best.
   static device::MappingAttr describe(Builder &builder,
-                                      ArrayRef<PlannedNest> plan) {
+                                      const PlannedDispatch &plan) {
     std::string chosen, other;
     double cycles = 0, otherCycles = 0;
     bool hasOther = false;
-    for (const PlannedNest &planned : plan) {
+    for (const PlannedNest &planned : plan.nests) {
       const TilePlan &second =
           planned.runnerUp ? *planned.runnerUp : planned.plan;
       hasOther |= planned.runnerUp.has_value();
-      StringRef separator = chosen.empty() ? "" : " | ";
-      chosen +=
-          separator.str() + describePlan(planned.nest.problem, planned.plan);
-      other += separator.str() + describePlan(planned.nest.problem, second);
+      std::string separator(chosen.empty() ? "" : planSeparator);
+      chosen += separator + describePlan(planned.nest.problem, planned.plan);
+      other += separator + describePlan(planned.nest.problem, second);
       cycles += planned.plan.cycles;
       otherCycles += second.cycles;
     }
     return device::MappingAttr::get(
         builder.getContext(), chosen, uint64_t(std::llround(cycles)),
-        hasOther ? builder.getStringAttr(other) : StringAttr(),
+        plan.problem, hasOther ? builder.getStringAttr(other) : StringAttr(),
         hasOther ? uint64_t(std::llround(otherCycles)) : 0);
   }
 

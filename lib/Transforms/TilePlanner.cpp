@@ -121,7 +121,9 @@ struct Mapping {
 };
 
 /// Starts that are followed to the end.
-constexpr size_t numImproved = 4;
+constexpr unsigned numImproved = 4;
+/// The same where a ranking is wanted: it does not depend on how much of it is.
+constexpr unsigned numRanked = 16;
 
 /// Walks from whole loops to smaller tiles until they fit, then to neighbours
 /// that are faster.
@@ -129,9 +131,10 @@ class Search {
 public:
   Search(const TileProblem &problem, const TargetModel &target,
          const TileCost &cost, unsigned depth, unsigned maxDepth,
-         unsigned accDepth, unsigned panelDepth)
+         unsigned accDepth, unsigned panelDepth, unsigned numFollowed)
       : problem(problem), target(target), cost(cost), depth(depth),
-        maxDepth(maxDepth), accDepth(accDepth), panelDepth(panelDepth) {
+        maxDepth(maxDepth), accDepth(accDepth), panelDepth(panelDepth),
+        numFollowed(numFollowed) {
     for (const TileProblem::Dim &dim : problem.dims) {
       switch (dim.kind) {
       case TileProblem::Dim::Kind::Free:
@@ -194,7 +197,7 @@ public:
       ranking.emplace_back(at(starts[i]).cycles, i);
     std::sort(ranking.begin(), ranking.end());
     std::vector<TilePlan> plans;
-    for (size_t i = 0; i < std::min<size_t>(ranking.size(), numImproved); ++i) {
+    for (size_t i = 0; i < std::min<size_t>(ranking.size(), numFollowed); ++i) {
       Position position = starts[ranking[i].second];
       while (std::optional<Position> better = improve(position))
         position = *better;
@@ -446,7 +449,7 @@ private:
   const TileProblem &problem;
   const TargetModel &target;
   const TileCost &cost;
-  unsigned depth, maxDepth, accDepth, panelDepth;
+  unsigned depth, maxDepth, accDepth, panelDepth, numFollowed;
   std::vector<std::vector<int64_t>> choices;
   std::vector<Mapping> mappings;
 };
@@ -475,7 +478,89 @@ static void deepen(TilePlan &plan, const TileCost &cost, unsigned maxDepth) {
   }
 }
 
-static TileChoice choose(std::vector<TilePlan> plans) {
+static bool differsClearly(const TilePlan &a, const TilePlan &b) {
+  return a.tiles != b.tiles || a.grid != b.grid || a.multicast != b.multicast ||
+         a.interleave != b.interleave;
+}
+
+/// Up to `count` of `plans`, ascending by cycles among those that differ
+/// clearly and among the rest.
+static std::vector<TilePlan> pick(std::vector<TilePlan> plans, size_t count) {
+  std::stable_sort(
+      plans.begin(), plans.end(),
+      [](const TilePlan &a, const TilePlan &b) { return a.cycles < b.cycles; });
+  std::vector<TilePlan> result;
+  for (bool clearly : {true, false})
+    for (const TilePlan &plan : plans)
+      if (result.size() < count &&
+          std::all_of(result.begin(), result.end(), [&](const TilePlan &other) {
+            return clearly ? differsClearly(plan, other)
+                           : !plan.isSameAs(other);
+          }))
+        result.push_back(plan);
+  return result;
+}
+
+Result<TilePlan> tessera::planTiles(const TileProblem &problem,
+                                    const TargetModel &target) {
+  TESSERA_ASSIGN_OR_RETURN(TileChoice choice, chooseTiles(problem, target));
+  return std::move(choice.best);
+}
+
+/// All plans that the searches end with; none if nothing fits.
+static std::vector<TilePlan> search(const TileProblem &problem,
+                                    const TargetModel &target,
+                                    const TileCost &cost,
+                                    unsigned numFollowed) {
+  std::vector<TilePlan> plans;
+  auto add = [&](unsigned depth, unsigned maxDepth, unsigned accDepth,
+                 unsigned panelDepth) {
+    std::vector<TilePlan> found = Search(problem, target, cost, depth, maxDepth,
+                                         accDepth, panelDepth, numFollowed)
+                                      .run();
+    plans.insert(plans.end(), found.begin(), found.end());
+  };
+  add(2, 4, 2, 2);
+  if (hasAccumulators(problem)) {
+    add(2, 4, 1, 2);
+    add(2, 4, 2, 1);
+  }
+  for (TilePlan &plan : plans)
+    deepen(plan, cost, 4);
+  if (plans.empty())
+    add(1, 1, 1, 1);
+  return plans;
+}
+
+/// The smallest tiles there are, if these fit.
+static Result<TilePlan> smallestTiles(const TileProblem &problem,
+                                      const TargetModel &target,
+                                      const TileCost &cost) {
+  TilePlan smallest;
+  for (unsigned depth : {2u, 1u}) {
+    smallest =
+        Search(problem, target, cost, depth, depth, depth, depth, 1).smallest();
+    if (cost.fits(smallest))
+      return smallest;
+  }
+  return Status(
+      StatusCode::ResourceExhausted,
+      fmt::format("{}: the smallest tiles need {} bytes of SPM and {} of ACC; "
+                  "the core has {} and {}",
+                  problem.name, smallest.spmBytes, smallest.accBytes,
+                  target.spmBytes(), target.accBytes()));
+}
+
+Result<TileChoice> tessera::chooseTiles(const TileProblem &problem,
+                                        const TargetModel &target) {
+  TESSERA_RETURN_IF_ERROR(problem.check());
+  TileCost cost(problem, target);
+  std::vector<TilePlan> plans = search(problem, target, cost, numImproved);
+  if (plans.empty()) {
+    TESSERA_ASSIGN_OR_RETURN(TilePlan plan,
+                             smallestTiles(problem, target, cost));
+    return TileChoice{std::move(plan), std::nullopt};
+  }
   std::stable_sort(
       plans.begin(), plans.end(),
       [](const TilePlan &a, const TilePlan &b) { return a.cycles < b.cycles; });
@@ -486,107 +571,26 @@ static TileChoice choose(std::vector<TilePlan> plans) {
   return choice;
 }
 
-Result<TilePlan> tessera::planTiles(const TileProblem &problem,
-                                    const TargetModel &target) {
-  TESSERA_ASSIGN_OR_RETURN(TileChoice choice, chooseTiles(problem, target));
-  return std::move(choice.best);
-}
-
-Result<TileChoice> tessera::chooseTiles(const TileProblem &problem,
-                                        const TargetModel &target) {
+Result<std::vector<TilePlan>> tessera::rankTiles(const TileProblem &problem,
+                                                 const TargetModel &target,
+                                                 unsigned count) {
   TESSERA_RETURN_IF_ERROR(problem.check());
   TileCost cost(problem, target);
-  std::vector<TilePlan> plans;
-  auto search = [&](unsigned depth, unsigned maxDepth, unsigned accDepth,
-                    unsigned panelDepth) {
-    std::vector<TilePlan> found =
-        Search(problem, target, cost, depth, maxDepth, accDepth, panelDepth)
-            .run();
-    plans.insert(plans.end(), found.begin(), found.end());
-  };
-  search(2, 4, 2, 2);
-  if (hasAccumulators(problem)) {
-    search(2, 4, 1, 2);
-    search(2, 4, 2, 1);
+  std::vector<TilePlan> plans = search(problem, target, cost, numRanked);
+  if (plans.empty()) {
+    TESSERA_ASSIGN_OR_RETURN(TilePlan plan,
+                             smallestTiles(problem, target, cost));
+    return std::vector<TilePlan>{std::move(plan)};
   }
-  for (TilePlan &plan : plans)
-    deepen(plan, cost, 4);
-  if (plans.empty())
-    search(1, 1, 1, 1);
-  if (!plans.empty())
-    return choose(std::move(plans));
-  TilePlan smallest;
-  for (unsigned depth : {2u, 1u}) {
-    smallest =
-        Search(problem, target, cost, depth, depth, depth, depth).smallest();
-    if (cost.fits(smallest))
-      return TileChoice{smallest, std::nullopt};
+  // The estimate is least sure of what sharing loads costs.
+  for (size_t i = 0, found = plans.size(); i < found; ++i) {
+    TilePlan other = plans[i];
+    other.multicast = !other.multicast;
+    cost.evaluateAsGiven(other);
+    if (other.multicast != plans[i].multicast && cost.fits(other))
+      plans.push_back(std::move(other));
   }
-  return Status(
-      StatusCode::ResourceExhausted,
-      fmt::format("{}: the smallest tiles need {} bytes of SPM and {} of ACC; "
-                  "the core has {} and {}",
-                  problem.name, smallest.spmBytes, smallest.accBytes,
-                  target.spmBytes(), target.accBytes()));
-}
-
-/// What people call the loops: m, n, k of the contraction, numbered if there
-/// are several of a kind; others by their number.
-static std::vector<std::string> loopNames(const TileProblem &problem) {
-  std::vector<std::string> names;
-  for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
-    names.push_back(fmt::format("d{}", dim));
-  for (const TileProblem::Work &work : problem.work) {
-    if (!work.matrix)
-      continue;
-    auto name = [&](const std::vector<unsigned> &dims, const char *letter) {
-      unsigned count = 0;
-      bool several = std::count_if(dims.begin(), dims.end(), [&](unsigned dim) {
-                       return problem.dims[dim].extent > 1;
-                     }) > 1;
-      for (unsigned dim : dims)
-        if (problem.dims[dim].extent > 1)
-          names[dim] = several ? fmt::format("{}{}", letter, count++) : letter;
-    };
-    name(work.m, "m");
-    name(work.n, "n");
-    name(work.k, "k");
-    break;
-  }
-  return names;
-}
-
-std::string tessera::describePlan(const TileProblem &problem,
-                                  const TilePlan &plan) {
-  std::vector<std::string> names = loopNames(problem), tiles, cores;
-  for (unsigned dim : plan.order) {
-    int64_t extent = problem.dims[dim].extent;
-    if (extent == 1)
-      continue;
-    bool tiled = plan.isTiled(problem, dim);
-    tiles.push_back(
-        tiled ? fmt::format("{} {}/{}", names[dim], plan.tiles[dim], extent)
-              : fmt::format("{} {}", names[dim], extent));
-    if (plan.grid[dim] > 1)
-      cores.push_back(fmt::format("{} along {}", plan.grid[dim], names[dim]));
-  }
-  // The loops, from the outermost one to the innermost one.
-  std::string text = fmt::format("{}", fmt::join(tiles, ", "));
-  if (!cores.empty())
-    text += fmt::format("; cores {}", fmt::join(cores, ", "));
-  if (plan.interleave > 1)
-    text += fmt::format(" in steps of {}", plan.interleave);
-  for (size_t i = 0; plan.multicast && i < plan.groups.size(); ++i)
-    if (plan.groups[i] > 1)
-      text += fmt::format("; {} multicast to {}", problem.buffers[i].name,
-                          plan.groups[i]);
-  text += fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
-  if (plan.panelDepth < plan.depth)
-    text += fmt::format(", {} for panels", plan.panelDepth);
-  if (hasAccumulators(problem))
-    text += fmt::format(", {} accumulator{}", plan.accDepth,
-                        plan.accDepth == 1 ? "" : "s");
-  return text;
+  return pick(std::move(plans), count);
 }
 
 Status tessera::verifyPlan(const TileProblem &problem, const TilePlan &plan,
@@ -630,6 +634,9 @@ Status tessera::verifyPlan(const TileProblem &problem, const TilePlan &plan,
   }
   if (!target.isRectangle(uint32_t(cores)))
     return bad(fmt::format("{} cores are no rectangle", cores));
+  if (plan.depth < 1 || plan.panelDepth < 1 || plan.accDepth < 1 ||
+      plan.panelDepth > plan.depth)
+    return bad("buffers need a copy at least, panels no more than others");
   TilePlan again = plan;
   TileCost cost(problem, target);
   cost.evaluate(again);
@@ -640,4 +647,14 @@ Status tessera::verifyPlan(const TileProblem &problem, const TilePlan &plan,
     return bad(fmt::format("needs {} bytes of SPM and {} of ACC",
                            again.spmBytes, again.accBytes));
   return Status::success();
+}
+
+Status tessera::completePlan(const TileProblem &problem, TilePlan &plan,
+                             const TargetModel &target) {
+  // What does not suit the loops cannot be evaluated.
+  for (size_t i = 0; i < plan.tiles.size(); ++i)
+    if (plan.tiles[i] > problem.dims[i].extent)
+      return verifyPlan(problem, plan, target);
+  TileCost(problem, target).evaluateAsGiven(plan);
+  return verifyPlan(problem, plan, target);
 }

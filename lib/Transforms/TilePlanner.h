@@ -140,6 +140,13 @@ struct TileChoice {
   std::optional<TilePlan> runnerUp; ///< Never faster than `best`.
 };
 
+/// Up to `count` plans, the best one first. Those that differ in tiles, cores
+/// or multicasts come before those that differ in less. ResourceExhausted as
+/// chooseTiles().
+Result<std::vector<TilePlan>> rankTiles(const TileProblem &problem,
+                                        const TargetModel &target,
+                                        unsigned count);
+
 /// ResourceExhausted if not even the smallest tiles fit, with the bytes needed
 /// and available.
 Result<TileChoice> chooseTiles(const TileProblem &problem,
@@ -148,10 +155,10 @@ Result<TileChoice> chooseTiles(const TileProblem &problem,
 Result<TilePlan> planTiles(const TileProblem &problem,
                            const TargetModel &target);
 
-/// A plan in words: for each loop, from the outermost one to the innermost one,
-/// its tile and extent (of a contraction: m, n, k), the cores that share loops,
-/// and the copies of buffers.
-std::string describePlan(const TileProblem &problem, const TilePlan &plan);
+/// Fills in the bytes and cycles of a plan from elsewhere and checks that it is
+/// legal.
+Status completePlan(const TileProblem &problem, TilePlan &plan,
+                    const TargetModel &target);
 
 /// Recomputes what the plan needs and checks that it is legal.
 Status verifyPlan(const TileProblem &problem, const TilePlan &plan,

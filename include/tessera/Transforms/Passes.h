@@ -12,7 +12,8 @@
 //   tessera-lower-indexing, tessera-normalize, tessera-form-dispatches
 //                                                   (--emit=graph shows this)
 //   tessera-tile-dispatches, tessera-bufferize-dispatches,
-//   tessera-convert-to-tile, tessera-split-cores, verify-lowered-to-tile
+//   tessera-convert-to-tile, tessera-split-cores, tessera-split-loads,
+//   verify-lowered-to-tile
 //                                                   (--emit=tile shows this)
 //
 //===----------------------------------------------------------------------===//
@@ -21,6 +22,7 @@
 #define TESSERA_TRANSFORMS_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "tessera/Transforms/PlanOptions.h"
 #include "llvm/ADT/StringRef.h"
 #include <memory>
 
@@ -42,7 +44,8 @@ namespace tessera {
 /// Adds the passes of the first line above.
 void addFormDispatchesPasses(mlir::OpPassManager &manager);
 /// Adds the passes of the other lines above; `arch` is a preset or a file.
-void addLowerToTilePasses(mlir::OpPassManager &manager, llvm::StringRef arch);
+void addLowerToTilePasses(mlir::OpPassManager &manager, llvm::StringRef arch,
+                          const PlanOptions &plans = {});
 
 } // namespace tessera
 

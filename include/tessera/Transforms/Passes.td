@@ -202,9 +202,16 @@ def TileDispatchesPass : Pass<"tessera-tile-dispatches", "::mlir::func::FuncOp">
     tensor's edges. A dispatch in which nothing fits is taken apart. Equal dispatches are tiled
     once (attribute `kernel`); what is left and still cannot fit is an error that
     names the nodes, the bytes needed and the bytes available.
+
+    `plans` is the text of a file of plans (tessera/Transforms/PlanBook.h): a
+    kernel whose problem is in it takes the plan from there. `candidate` asks for
+    another one of the planner's ranking than the best, which is 0; where there
+    are fewer, for the last.
   }];
   let options = [
-    Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
+    Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">,
+    Option<"plans", "plans", "std::string", "\"\"", "text of a file of plans">,
+    Option<"candidate", "candidate", "unsigned", "0", "place in the planner's ranking">
   ];
   let dependentDialects = ["::tessera::device::DeviceDialect", "::tessera::graph::GraphDialect",
                            "::tessera::tile::TileDialect", "::mlir::linalg::LinalgDialect",
@@ -249,6 +256,48 @@ def ConvertToTilePass : Pass<"tessera-convert-to-tile", "::mlir::ModuleOp"> {
     Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
   ];
   let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::affine::AffineDialect"];
+}
+
+def SplitLoadsPass : Pass<"tessera-split-loads", "::mlir::ModuleOp"> {
+  let summary = "Load a contraction's operands in pieces";
+  let description = [{
+    A contraction whose sum is not tiled waits for the whole of its operands. Where
+    each is loaded for it alone, both loads and the contraction are cut along the
+    sum into an eighth, three eighths and the rest, in whole blocks of the matrix
+    engine (not if there are fewer than four of them): the terms are added up in
+    the same order, and the first ones when their part has come. Each piece has a
+    buffer of its own, which the next iteration may fill while the others are
+    read, and so needs no second copy.
+
+    An operand that stays while a loop runs is read in pieces by the first iteration
+    only. That is taken out of the loop, and each piece is loaded right before it
+    is read there, between those of the other operand; if the accumulators suffice
+    for one more, or the loop has so few iterations that one less is no loss.
+    Kernels with several such contractions stay as they are.
+
+    ```mlir
+    scf.for %i = %c0 to %c256 step %c64 {
+      tile.load %x to %a : ...
+      tile.load %y to %b : ...
+      tile.mma ins(%a, %b) outs(%c) bounds = [64, 64, 512] ...
+    ```
+    becomes
+    ```mlir
+    scf.for %i = %c0 to %c256 step %c64 {
+      tile.load %x0 to %a0 : ...
+      tile.load %y0 to %b0 : ...
+      tile.mma ins(%a0, %b0) outs(%c) bounds = [64, 64, 64] ...
+      tile.load %x1 to %a1 : ...
+      tile.load %y1 to %b1 : ...
+      tile.mma ins(%a1, %b1) outs(%c) bounds = [64, 64, 192] ... accumulate
+      ...
+    ```
+  }];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"edge\"", "architecture preset or file">
+  ];
+  let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def SplitCoresPass : Pass<"tessera-split-cores", "::mlir::ModuleOp"> {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanText.h"
 #include "TileCost.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -377,12 +378,12 @@ TEST(TargetModel, RowsAvoidTheSameBanks) {
   // edge's 32 banks of 32 bytes repeat after 1024.
   Architecture arch = preset("edge");
   TargetModel target(arch);
-  EXPECT_EQ(target.rowPitch(64), 64u);
-  EXPECT_EQ(target.rowPitch(192), 192u);
-  EXPECT_EQ(target.rowPitch(128), 128u); // Eight places.
-  EXPECT_EQ(target.rowPitch(256), 320u); // Four.
-  EXPECT_EQ(target.rowPitch(1024), 1088u);
-  EXPECT_EQ(target.rowPitch(4096), 4160u);
+  EXPECT_EQ(target.rowPitch(64, 2), 64u);
+  EXPECT_EQ(target.rowPitch(192, 2), 192u);
+  EXPECT_EQ(target.rowPitch(128, 2), 128u); // Eight places.
+  EXPECT_EQ(target.rowPitch(256, 2), 320u); // Four.
+  EXPECT_EQ(target.rowPitch(1024, 2), 1088u);
+  EXPECT_EQ(target.rowPitch(4096, 2), 4160u);
 }
 
 TEST(NetworkLoad, NearMemoryNeedsNoLink) {
