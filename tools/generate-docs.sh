@@ -18,6 +18,7 @@ dialect_page Graph graph
 dialect_page Tile tile
 dialect_page Device device
 dialect_page ISA isa
+dialect_page Check check
 
 {
   echo "# Passes"

@@ -82,6 +82,9 @@ tessera::onnx::bindInputShapes(const Model &model,
   std::set<std::string> symbols, names;
   for (const ValueInfo &input : model.inputs) {
     names.insert(input.name);
+    if (!input.kind.empty())
+      return invalid(fmt::format("input '{}' is {}; accepted are tensors",
+                                 input.name, input.kind));
     if (!input.shape)
       return invalid(fmt::format("input '{}' has no shape", input.name));
     for (const Dimension &dimension : *input.shape)
@@ -170,7 +173,9 @@ ModelDescription tessera::onnx::descriptionOf(const Model &model) {
   for (const Node &node : model.nodes)
     ++description.operators[(node.domain.empty() ? "" : node.domain + ".") +
                             node.opType];
-  for (const auto &[name, tensor] : model.initializers)
+  for (const auto &[name, tensor] : model.initializers) {
+    description.parameters += tensor.elementCount();
     description.parameterBytes += tensor.data->size();
+  }
   return description;
 }

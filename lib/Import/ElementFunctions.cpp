@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementFunctions.h"
+#include "Float8.h"
 #include "NodeImport.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -495,7 +496,14 @@ static Value convertFloat(B &b, Value x, Type to) {
   return to.isF32() ? x : arith::TruncFOp::create(b, to, x).getResult();
 }
 
-Value tessera::onnx::buildCast(B &b, Value x, int32_t from, int32_t to) {
+Value tessera::onnx::buildCast(B &b, Value x, int32_t from, int32_t to,
+                               bool saturate) {
+  if (std::optional<Float8Format> format = float8Format(from)) {
+    x = buildFromFloat8(b, x, *format);
+    from = Float;
+  }
+  if (std::optional<Float8Format> format = float8Format(to))
+    return buildToFloat8(b, buildCast(b, x, from, Float), *format, saturate);
   Type target = storedType(b.getContext(), to);
   Type source = x.getType();
   bool fromFloat = isa<FloatType>(source), toFloat = isa<FloatType>(target);

@@ -44,9 +44,10 @@ mlir::Value buildConstantPower(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
 mlir::Value buildUnary(llvm::StringRef opType, int32_t type,
                        mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
-/// The conversion of ONNX's Cast. Both types are stored ones.
+/// The conversion of ONNX's Cast. Both types are stored ones. To a float of
+/// eight bits, numbers that are too large become the largest if `saturate`.
 mlir::Value buildCast(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-                      int32_t from, int32_t to);
+                      int32_t from, int32_t to, bool saturate = true);
 
 mlir::Value buildSigmoid(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 /// log(1 + exp(x)), without overflow.

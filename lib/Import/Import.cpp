@@ -8,11 +8,16 @@
 #include "tessera/Import/Import.h"
 #include "MlirImport.h"
 #include "OnnxToGraph.h"
+#include "dialects/Check/CheckDialect.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -25,9 +30,12 @@ using namespace mlir;
 using namespace tessera;
 
 void tessera::registerImportDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, func::FuncDialect, graph::GraphDialect,
-                  linalg::LinalgDialect, math::MathDialect,
-                  tensor::TensorDialect, tosa::TosaDialect>();
+  registry
+      .insert<arith::ArithDialect, cf::ControlFlowDialect, check::CheckDialect,
+              func::FuncDialect, graph::GraphDialect, linalg::LinalgDialect,
+              math::MathDialect, ml_program::MLProgramDialect, scf::SCFDialect,
+              tensor::TensorDialect, tosa::TosaDialect>();
+  func::registerInlinerExtension(registry);
 }
 
 namespace {

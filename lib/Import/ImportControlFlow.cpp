@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConstantMath.h"
+#include "FormCheck.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
 #include <fmt/format.h>
@@ -92,14 +93,24 @@ stack(NodeImport &node, ArrayRef<std::string> parts, int64_t axis) {
   return node.emit("Concat", expanded, {{"axis", attributeOf(axis)}});
 }
 
+Status tessera::onnx::tripCountError() {
+  return {StatusCode::Unsupported,
+          "the number of iterations is computed; accepted is a constant"};
+}
+
+Status tessera::onnx::loopConditionError() {
+  return {StatusCode::Unsupported,
+          "whether there is a further iteration is computed; accepted is a "
+          "condition that is known while importing"};
+}
+
 Status tessera::onnx::importLoop(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(const Graph *body, node.graphAttribute("body"));
   std::optional<int64_t> trips;
   if (node.hasInput(0)) {
     const Tensor *given = node.constantInput(0);
     if (!given)
-      return {StatusCode::Unsupported,
-              "the number of iterations is computed; accepted is a constant"};
+      return tripCountError();
     TESSERA_ASSIGN_OR_RETURN(std::vector<int64_t> numbers,
                              node.integerInput(0));
     if (numbers.size() != 1)
@@ -129,9 +140,7 @@ Status tessera::onnx::importLoop(NodeImport &node) {
   for (int64_t iteration = 0; !trips || iteration < *trips; ++iteration) {
     std::optional<bool> truth = knownTruth(condition);
     if (!truth)
-      return {StatusCode::Unsupported,
-              "whether there is a further iteration is computed; accepted is a "
-              "condition that is known while importing"};
+      return loopConditionError();
     if (!*truth)
       break;
     if (iteration == maxIterations)

@@ -8,6 +8,7 @@
 
 #include "ConstantMath.h"
 #include "ElementFunctions.h"
+#include "FormCheck.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -295,6 +296,13 @@ Status tessera::onnx::importWhere(NodeImport &node) {
   return Status::success();
 }
 
+Status tessera::onnx::castTypeError(int64_t to) {
+  return {StatusCode::Unsupported,
+          fmt::format("converts to {}; accepted are float, float16, bfloat16, "
+                      "int8, uint8, int32, int64, bool and the float8 types",
+                      elementTypeName(to))};
+}
+
 Status tessera::onnx::importCast(NodeImport &node) {
   int64_t to;
   if (node.node.opType == "CastLike") {
@@ -318,19 +326,17 @@ Status tessera::onnx::importCast(NodeImport &node) {
   int32_t from = node.inputType(0);
   Type element = storedType(node.b.getContext(), to);
   if (!element)
-    return {StatusCode::Unsupported,
-            fmt::format("converts to {}; accepted are float, float16, "
-                        "bfloat16, int8, uint8, int32 and bool",
-                        elementTypeName(to))};
+    return castTypeError(to);
   if (from == to) {
     node.forwardInput();
     return Status::success();
   }
+  TESSERA_ASSIGN_OR_RETURN(int64_t saturate, node.intAttribute("saturate", 1));
   TESSERA_ASSIGN_OR_RETURN(
       Value result,
       buildElementwise(node.b, input, element,
                        [&](ImplicitLocOpBuilder &b, ValueRange e) {
-                         return buildCast(b, e[0], from, to);
+                         return buildCast(b, e[0], from, to, saturate != 0);
                        }));
   node.setResult(0, result, to);
   return Status::success();

@@ -12,6 +12,7 @@
 
 #include "ConstantMath.h"
 #include "ElementFunctions.h"
+#include "Float8.h"
 #include "NodeImport.h"
 #include "TensorBuilders.h"
 #include "Window.h"
@@ -47,110 +48,121 @@ static tessera::Result<Value> alongAxis(ImplicitLocOpBuilder &b,
   return buildReshape(b, parameter, wide);
 }
 
-static tessera::Result<int64_t> readQuantizedAxis(NodeImport &node,
-                                                  int64_t rank) {
+namespace {
+/// A value and its parameters in shapes that broadcast.
+struct Quantization {
+  Value x, scale, zeroPoint;  ///< No zero point: null.
+  SmallVector<int64_t> whole; ///< The value's shape; x may be split in blocks.
+};
+} // namespace
+
+/// Operands 0 to 2: the value, its scale (one number, one for each index of an
+/// axis, or one for each block along it) and its zero point.
+static tessera::Result<Quantization> readQuantization(NodeImport &node, Value x,
+                                                      Value scale) {
+  Quantization read{x, scale, {}, SmallVector<int64_t>(shapeOf(x))};
+  if (node.hasInput(2)) {
+    TESSERA_ASSIGN_OR_RETURN(read.zeroPoint, node.storedInput(2));
+  }
+  SmallVector<int64_t> shape = read.whole;
   TESSERA_ASSIGN_OR_RETURN(int64_t block, node.intAttribute("block_size", 0));
-  if (block != 0)
-    return Status(StatusCode::Unsupported,
-                  "attribute 'block_size' is not 0; accepted is 0");
-  TESSERA_ASSIGN_OR_RETURN(int64_t axis, node.intAttribute("axis", 1));
-  // A scalar, or a vector with one scale, has no use for it.
-  if (axis >= rank || axis < -rank)
-    return -1;
-  return axis < 0 ? axis + rank : axis;
+  TESSERA_ASSIGN_OR_RETURN(int64_t given, node.intAttribute("axis", 1));
+  int64_t rank = shape.size(), axis = given < 0 ? given + rank : given;
+  if (block == 0) {
+    // A scalar, or a vector with one scale, has no use for the axis.
+    axis = axis >= 0 && axis < rank ? axis : -1;
+    TESSERA_ASSIGN_OR_RETURN(read.scale, alongAxis(node.b, scale, shape, axis));
+    if (read.zeroPoint) {
+      TESSERA_ASSIGN_OR_RETURN(read.zeroPoint,
+                               alongAxis(node.b, read.zeroPoint, shape, axis));
+    }
+    return read;
+  }
+  // Each block of elements along the axis has parameters of its own.
+  if (axis < 0 || axis >= rank || block < 1 || shape[axis] % block != 0)
+    return NodeImport::error(fmt::format("{} is not blocks of {} along axis {}",
+                                         shapeText(shape), block, given));
+  SmallVector<int64_t> blocks = shape, split;
+  blocks[axis] = shape[axis] / block;
+  if (shapeOf(scale) != ArrayRef(blocks) ||
+      (read.zeroPoint && shapeOf(read.zeroPoint) != ArrayRef(blocks)))
+    return NodeImport::error(
+        fmt::format("the scale has the shape {}; accepted is {}",
+                    shapeText(shapeOf(scale)), shapeText(blocks)));
+  split = blocks;
+  split.insert(split.begin() + axis + 1, block);
+  blocks.insert(blocks.begin() + axis + 1, 1);
+  read.x = buildReshape(node.b, x, split);
+  read.scale = buildReshape(node.b, scale, blocks);
+  if (read.zeroPoint)
+    read.zeroPoint = buildReshape(node.b, read.zeroPoint, blocks);
+  return read;
 }
 
-/// round(x / scale) + zero point, saturated to the byte type.
+/// round(x / scale) + zero point, saturated to the integer type.
 static Value buildQuantized(ImplicitLocOpBuilder &b, Value x, Value scale,
                             Value zeroPoint, int32_t type) {
-  Value quotient =
+  Value shifted =
       math::RoundEvenOp::create(b, arith::DivFOp::create(b, x, scale));
-  Value zero = buildCast(b, zeroPoint, type, Float);
-  Value shifted = arith::AddFOp::create(b, quotient, zero);
-  bool sign = type == Int8;
+  if (zeroPoint)
+    shifted =
+        arith::AddFOp::create(b, shifted, buildCast(b, zeroPoint, type, Float));
+  bool isSigned = type == Int8 || type == Int4;
+  double steps = isHalfByte(type) ? 16 : 256;
+  double least = isSigned ? -steps / 2 : 0;
   // Exact: the bounds are small integers, and NaN does not matter.
+  shifted = arith::MaxNumFOp::create(b, shifted, buildScalar(b, least));
   shifted =
-      arith::MaxNumFOp::create(b, shifted, buildScalar(b, sign ? -128 : 0));
-  shifted =
-      arith::MinNumFOp::create(b, shifted, buildScalar(b, sign ? 127 : 255));
+      arith::MinNumFOp::create(b, shifted, buildScalar(b, least + steps - 1));
   return buildCast(b, shifted, Float, type);
+}
+
+/// An error unless the zero point, which only integers have a use for, is 0.
+static Status checkNoZeroPoint(NodeImport &node) {
+  if (!node.hasInput(2))
+    return Status::success();
+  const Tensor *zero = node.constantInput(2);
+  if (zero && zero->numbers() &&
+      llvm::all_of(*zero->numbers(), [](double v) { return v == 0; }))
+    return Status::success();
+  return NodeImport::error("has a zero point other than 0; accepted for float8 "
+                           "is 0");
 }
 
 Status tessera::onnx::importQuantizeLinear(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(Value x, node.input(0));
   TESSERA_ASSIGN_OR_RETURN(Value scale, node.input(1));
-  SmallVector<int64_t> shape(shapeOf(x));
-  TESSERA_ASSIGN_OR_RETURN(int64_t axis, readQuantizedAxis(node, shape.size()));
   TESSERA_ASSIGN_OR_RETURN(int64_t given, node.intAttribute("output_dtype", 0));
+  TESSERA_ASSIGN_OR_RETURN(int64_t saturate, node.intAttribute("saturate", 1));
   int32_t type = node.hasInput(2) ? node.inputType(2)
                  : given != 0     ? int32_t(given)
                                   : int32_t(Uint8);
-  if (!isByte(type))
+  bool isFloat = float8Format(type).has_value();
+  if (!isFloat && !isByte(type) && !isHalfByte(type))
     return {StatusCode::Unsupported,
-            fmt::format("quantises to {}; accepted are int8 and uint8",
+            fmt::format("quantises to {}; accepted are int8, uint8, int4, "
+                        "uint4 and the float8 types",
                         elementTypeName(type))};
-  Value zeroPoint;
-  if (node.hasInput(2)) {
-    TESSERA_ASSIGN_OR_RETURN(zeroPoint, node.storedInput(2));
-  } else {
-    auto scalar = RankedTensorType::get({}, node.b.getI8Type());
-    zeroPoint = arith::ConstantOp::create(
-        node.b, DenseElementsAttr::get(scalar, int8_t(0)));
+  TESSERA_ASSIGN_OR_RETURN(Quantization q, readQuantization(node, x, scale));
+  if (isFloat) {
+    TESSERA_RETURN_IF_ERROR(checkNoZeroPoint(node));
+    q.zeroPoint = {};
   }
-  TESSERA_ASSIGN_OR_RETURN(scale, alongAxis(node.b, scale, shape, axis));
-  TESSERA_ASSIGN_OR_RETURN(zeroPoint,
-                           alongAxis(node.b, zeroPoint, shape, axis));
+  SmallVector<Value> operands{q.x, q.scale};
+  if (q.zeroPoint)
+    operands.push_back(q.zeroPoint);
   TESSERA_ASSIGN_OR_RETURN(
       Value result,
-      buildElementwise(node.b, {x, scale, zeroPoint}, node.b.getI8Type(),
-                       [&](ImplicitLocOpBuilder &b, ValueRange e) {
-                         return buildQuantized(b, e[0], e[1], e[2], type);
-                       }));
-  node.setResult(0, result, type);
-  return Status::success();
-}
-
-/// (x - zero point) * scale.
-static tessera::Result<Value> buildDequantized(ImplicitLocOpBuilder &b, Value x,
-                                               int32_t type, Value scale,
-                                               Value zeroPoint) {
-  SmallVector<Value> operands{x, scale};
-  if (zeroPoint)
-    operands.push_back(zeroPoint);
-  return buildElementwise(
-      b, operands, [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
-        Value number = buildCast(b, e[0], type, Int32);
-        if (e.size() > 2)
-          number =
-              arith::SubIOp::create(b, number, buildCast(b, e[2], type, Int32));
-        return arith::MulFOp::create(b, buildCast(b, number, Int32, Float),
-                                     e[1]);
-      });
-}
-
-/// Constants of eight-bit floats, which f32 holds exactly, times their scale.
-static Status dequantizeFloats(NodeImport &node, const Tensor &constant) {
-  SmallVector<int64_t> shape(constant.shape.begin(), constant.shape.end());
-  TESSERA_ASSIGN_OR_RETURN(int64_t axis, readQuantizedAxis(node, shape.size()));
-  if (node.hasInput(2)) {
-    const Tensor *zero = node.constantInput(2);
-    if (!zero || !zero->numbers() ||
-        llvm::any_of(*zero->numbers(), [](double v) { return v != 0; }))
-      return NodeImport::error("has a zero point other than 0; accepted for "
-                               "float8 is 0");
-  }
-  TESSERA_ASSIGN_OR_RETURN(Value scale, node.input(1));
-  TESSERA_ASSIGN_OR_RETURN(scale, alongAxis(node.b, scale, shape, axis));
-  std::vector<double> numbers = *constant.numbers();
-  Value x =
-      node.buildConstant(tensorOf(Float, shape, ArrayRef<double>(numbers)));
-  TESSERA_ASSIGN_OR_RETURN(
-      Value result,
-      buildElementwise(node.b, {x, scale},
-                       [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
-                         return arith::MulFOp::create(b, e[0], e[1]);
-                       }));
-  node.setResult(0, result);
+      buildElementwise(
+          node.b, operands, node.b.getI8Type(),
+          [&](ImplicitLocOpBuilder &b, ValueRange e) {
+            return isFloat
+                       ? buildCast(b, arith::DivFOp::create(b, e[0], e[1]),
+                                   Float, type, saturate != 0)
+                       : buildQuantized(b, e[0], e[1],
+                                        e.size() > 2 ? e[2] : Value(), type);
+          }));
+  node.setResult(0, buildReshape(node.b, result, q.whole), type);
   return Status::success();
 }
 
@@ -158,55 +170,43 @@ Status tessera::onnx::importDequantizeLinear(NodeImport &node) {
   TESSERA_ASSIGN_OR_RETURN(Value x, node.storedInput(0));
   TESSERA_ASSIGN_OR_RETURN(Value scale, node.input(1));
   int32_t type = node.inputType(0);
-  if (const Tensor *constant = node.constantInput(0);
-      constant && type >= Float8E4M3FN && type <= Float8E5M2FNUZ)
-    return dequantizeFloats(node, *constant);
-  if (!isByte(type) && !isHalfByte(type) && type != Int32)
+  bool isFloat = float8Format(type).has_value();
+  if (!isFloat && !isByte(type) && !isHalfByte(type) && type != Int32)
     return {StatusCode::Unsupported,
             fmt::format("has elements of type {}; accepted are int8, uint8, "
-                        "int4, uint4, int32 and constants of float8",
+                        "int4, uint4, int32 and the float8 types",
                         elementTypeName(type))};
-  SmallVector<int64_t> shape(shapeOf(x));
-  TESSERA_ASSIGN_OR_RETURN(int64_t block, node.intAttribute("block_size", 0));
-  TESSERA_ASSIGN_OR_RETURN(int64_t given, node.intAttribute("axis", 1));
-  int64_t rank = shape.size(), axis = given < 0 ? given + rank : given;
-  SmallVector<int64_t> whole = shape;
-  Value zeroPoint;
-  if (node.hasInput(2)) {
-    TESSERA_ASSIGN_OR_RETURN(zeroPoint, node.storedInput(2));
+  if (const Tensor *constant = node.constantInput(0); constant && isFloat) {
+    // f32 holds them exactly.
+    SmallVector<int64_t> shape(constant->shape.begin(), constant->shape.end());
+    std::vector<double> numbers = *constant->numbers();
+    x = node.buildConstant(tensorOf(Float, shape, ArrayRef<double>(numbers)));
+    type = Float;
   }
-  if (block != 0) {
-    // Each block of elements along the axis has parameters of its own.
-    SmallVector<int64_t> blocks = shape, split;
-    if (axis < 0 || axis >= rank || block < 1 || shape[axis] % block != 0)
-      return NodeImport::error(
-          fmt::format("{} is not blocks of {} along axis {}", shapeText(shape),
-                      block, given));
-    blocks[axis] = shape[axis] / block;
-    if (shapeOf(scale) != ArrayRef(blocks) ||
-        (zeroPoint && shapeOf(zeroPoint) != ArrayRef(blocks)))
-      return NodeImport::error(
-          fmt::format("the scale has the shape {}; accepted is {}",
-                      shapeText(shapeOf(scale)), shapeText(blocks)));
-    split = blocks;
-    split.insert(split.begin() + axis + 1, block);
-    x = buildReshape(node.b, x, split);
-    blocks.insert(blocks.begin() + axis + 1, 1);
-    scale = buildReshape(node.b, scale, blocks);
-    if (zeroPoint)
-      zeroPoint = buildReshape(node.b, zeroPoint, blocks);
-  } else {
-    // A scalar, or a vector with one scale, has no use for the axis.
-    axis = axis >= 0 && axis < rank ? axis : -1;
-    TESSERA_ASSIGN_OR_RETURN(scale, alongAxis(node.b, scale, shape, axis));
-    if (zeroPoint) {
-      TESSERA_ASSIGN_OR_RETURN(zeroPoint,
-                               alongAxis(node.b, zeroPoint, shape, axis));
-    }
+  TESSERA_ASSIGN_OR_RETURN(Quantization q, readQuantization(node, x, scale));
+  if (isFloat) {
+    TESSERA_RETURN_IF_ERROR(checkNoZeroPoint(node));
+    q.zeroPoint = {};
   }
-  TESSERA_ASSIGN_OR_RETURN(Value result,
-                           buildDequantized(node.b, x, type, scale, zeroPoint));
-  node.setResult(0, buildReshape(node.b, result, whole));
+  SmallVector<Value> operands{q.x, q.scale};
+  if (q.zeroPoint)
+    operands.push_back(q.zeroPoint);
+  TESSERA_ASSIGN_OR_RETURN(
+      Value result,
+      buildElementwise(node.b, operands,
+                       [&](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+                         if (isFloat)
+                           return arith::MulFOp::create(
+                               b, buildCast(b, e[0], type, Float), e[1]);
+                         // (x - zero point) * scale.
+                         Value number = buildCast(b, e[0], type, Int32);
+                         if (e.size() > 2)
+                           number = arith::SubIOp::create(
+                               b, number, buildCast(b, e[2], type, Int32));
+                         return arith::MulFOp::create(
+                             b, buildCast(b, number, Int32, Float), e[1]);
+                       }));
+  node.setResult(0, buildReshape(node.b, result, q.whole));
   return Status::success();
 }
 

@@ -14,12 +14,14 @@
 #include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
 #include "mlir/Conversion/TosaToTensor/TosaToTensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/Dialect/Tosa/Transforms/Passes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,8 +33,7 @@ static Status invalid(std::string message) {
   return {StatusCode::InvalidArgument, std::move(message)};
 }
 
-/// "line 3" of a location from a file, else its text.
-static std::string placeOf(Location loc) {
+std::string tessera::placeOf(Location loc) {
   if (auto file = loc->findInstanceOf<FileLineColLoc>())
     return fmt::format("line {}", file.getLine());
   if (auto name = loc->findInstanceOf<NameLoc>())
@@ -62,12 +63,12 @@ private:
 } // namespace
 
 /// Parses and verifies. Errors do not name the file.
-static tessera::Result<OwningOpRef<ModuleOp>> parse(MLIRContext &context,
-                                                    StringRef bytes) {
+static tessera::Result<OwningOpRef<ModuleOp>>
+parse(MLIRContext &context, StringRef bytes, StringRef fileName) {
   FirstError error(&context);
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(bytes, ""),
-                             llvm::SMLoc());
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(bytes, fileName), llvm::SMLoc());
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!module)
@@ -87,7 +88,7 @@ static Status tryToParse(MLIRContext &context, StringRef bytes) {
     fresh.emplace(registry, MLIRContext::Threading::DISABLED);
     fresh->loadAllAvailableDialects();
   };
-  auto action = [&] { return parse(*fresh, bytes).status(); };
+  auto action = [&] { return parse(*fresh, bytes, "").status(); };
   // Time and memory grow with the length; the parsers need a tenth of this.
   return runTrial(prepare, action,
                   {.bytes = (uint64_t(100) << 20) + 32 * bytes.size(),
@@ -109,7 +110,8 @@ tessera::parseMlir(MLIRContext &context, std::string bytes,
         trial.code() == StatusCode::ResourceExhausted
             ? trial.withContext("is damaged or nests too deep: its parser")
             : trial);
-  auto module = parse(context, bytes);
+  // Places in it go into objects: of the file, not of its folder.
+  auto module = parse(context, bytes, llvm::sys::path::filename(name));
   if (!module.ok())
     return named(module.status());
   return module;
@@ -206,11 +208,11 @@ static Status lowerTosa(ModuleOp module) {
 static bool isAccepted(Type element) {
   return element.isF32() || element.isF16() || element.isBF16() ||
          element.isInteger(1) || element.isSignlessInteger(8) ||
-         element.isSignlessInteger(32);
+         element.isSignlessInteger(32) || element.isSignlessInteger(64);
 }
 
 static constexpr const char *acceptedElements =
-    "accepted are tensors of f32, f16, bf16, i32, i8 and i1";
+    "accepted are tensors of f32, f16, bf16, i64, i32, i8 and i1";
 
 /// Lists what is neither known nor of accepted static tensors, each kind once.
 static Status checkContents(ModuleOp module) {
@@ -228,13 +230,16 @@ static Status checkContents(ModuleOp module) {
     return text;
   };
   module.walk([&](Operation *op) {
-    if (isa<ModuleOp, func::FuncOp, func::ReturnOp>(op))
+    if (isa<ModuleOp, func::FuncOp, func::ReturnOp, scf::YieldOp>(op))
       return;
     StringRef dialect = op->getName().getDialectNamespace();
     if (dialect != "linalg" && dialect != "tensor" && dialect != "arith" &&
         dialect != "math" && dialect != "graph") {
-      add(op, "unknown operation; accepted are the dialects tosa, linalg, "
-              "tensor, arith, math and graph");
+      add(op, dialect == "scf" || dialect == "cf"
+                  ? "control flow that values decide; accepted are loops with "
+                    "constant bounds, and conditions that are constants"
+                  : "unknown operation; accepted are the dialects tosa, "
+                    "linalg, tensor, arith, math, graph and check");
       return;
     }
     for (Type type : op->getResultTypes()) {
@@ -290,6 +295,9 @@ Status tessera::normalizeMlir(ModuleOp module, const ImportOptions &options) {
   TESSERA_ASSIGN_OR_RETURN(func::FuncOp entry, findEntry(module));
   TESSERA_RETURN_IF_ERROR(checkSignature(entry, options));
   nameBoundary(entry);
+  TESSERA_RETURN_IF_ERROR(flattenMlir(module, entry));
+  takeExpectations(entry);
+  nameBoundary(entry);
   TESSERA_RETURN_IF_ERROR(lowerTosa(module));
   TESSERA_RETURN_IF_ERROR(checkContents(module));
   storeBooleansAsBytes(entry);
@@ -305,10 +313,13 @@ ModelDescription tessera::descriptionOf(ModuleOp module, bool bytecode) {
       ++description.operators[op->getName().getStringRef().str()];
     if (op->hasTrait<OpTrait::ConstantLike>() && op->getNumResults() == 1)
       if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-          type && type.hasStaticShape() && type.getElementType().isIntOrFloat())
+          type && type.hasStaticShape() &&
+          type.getElementType().isIntOrFloat()) {
+        description.parameters += type.getNumElements();
         description.parameterBytes +=
             type.getNumElements() *
             llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      }
   });
   tessera::Result<func::FuncOp> entry = findEntry(module);
   if (!entry.ok())

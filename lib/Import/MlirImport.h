@@ -24,6 +24,18 @@ Status normalizeMlir(mlir::ModuleOp module, const ImportOptions &options);
 
 ModelDescription descriptionOf(mlir::ModuleOp module, bool bytecode);
 
+/// "line 3" of a location from a file, else its text.
+std::string placeOf(mlir::Location loc);
+
+/// Takes away what stands around the tensors: calls are inlined, loops with a
+/// constant number of iterations unrolled; assertions and what nothing uses are
+/// dropped.
+Status flattenMlir(mlir::ModuleOp module, mlir::func::FuncOp entry);
+
+/// Makes two results of each expectation of the function `@main`: the value,
+/// and what it should be. See tessera/Import/Expectations.h.
+void takeExpectations(mlir::func::FuncOp entry);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_IMPORT_MLIRIMPORT_H

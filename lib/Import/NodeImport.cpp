@@ -37,6 +37,10 @@ Type tessera::onnx::storedType(MLIRContext *context, int32_t elementType) {
     return builder.getI8Type();
   case Int4:
   case Uint4:
+  case Float8E4M3FN: // Their bits, for movement and conversions.
+  case Float8E4M3FNUZ:
+  case Float8E5M2:
+  case Float8E5M2FNUZ:
     return builder.getI8Type();
   case Int32:
     return builder.getI32Type();

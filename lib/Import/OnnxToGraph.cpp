@@ -14,6 +14,7 @@
 
 #include "OnnxToGraph.h"
 #include "BooleanBoundary.h"
+#include "FormCheck.h"
 #include "NodeImport.h"
 #include "ShapeInputs.h"
 #include "WideBoundary.h"
@@ -55,9 +56,10 @@ public:
   void add(const ValueInfo &input) {
     lines.push_back(fmt::format(
         "input '{}': has elements of type {}; accepted are float, float16, "
-        "bfloat16, int8, uint8, int32, int64 and bool",
+        "bfloat16, float8 types, int8, uint8, int32, int64 and bool",
         input.name, elementTypeName(input.elementType)));
   }
+  void add(const Status &status) { lines.push_back(status.message()); }
   void add(const Node &node, const Status &status) {
     // One line for each problem of an inner graph.
     llvm::SmallVector<StringRef> parts;
@@ -135,6 +137,26 @@ static Status checkDeclaration(const ValueInfo &output, Value value,
                   output.name, declared, fmt::join(shape, ", ")));
 }
 
+/// The type that an element of the model has for its user.
+static Type signatureType(Builder &builder, int32_t elementType) {
+  switch (elementType) {
+  case Uint8:
+    return builder.getIntegerType(8, /*isSigned=*/false);
+  case Int64:
+    return builder.getI64Type();
+  case Float8E4M3FN:
+    return builder.getType<Float8E4M3FNType>();
+  case Float8E4M3FNUZ:
+    return builder.getType<Float8E4M3FNUZType>();
+  case Float8E5M2:
+    return builder.getType<Float8E5M2Type>();
+  case Float8E5M2FNUZ:
+    return builder.getType<Float8E5M2FNUZType>();
+  default:
+    return storedType(builder.getContext(), elementType);
+  }
+}
+
 static Status verifyModule(ModuleOp module) {
   std::string text;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
@@ -148,12 +170,39 @@ static Status verifyModule(ModuleOp module) {
   return Status::success();
 }
 
+/// What is in the way of a model whose shapes are not known, for the reason
+/// given: the nodes that cannot be imported whatever these are, too.
+static Status problemsWithoutShapes(const Model &model, const Status &reason) {
+  Problems problems;
+  problems.add(reason);
+  std::set<std::string> deciding = inputsThatDecideShapes(model);
+  ComputedNames computed;
+  for (const ValueInfo &input : model.inputs) {
+    if (input.elementType == String)
+      problems.add(input);
+    // Those are constants, once they are given.
+    if (!deciding.count(input.name))
+      computed.insert(input.name);
+  }
+  auto report = [&](const Node &node, const Status &status) {
+    problems.add(node, status);
+  };
+  FormCheck form(model, report);
+  std::set<std::string> outputs;
+  for (const ValueInfo &output : model.outputs)
+    outputs.insert(output.name);
+  form.checkNodes(model.nodes, outputs, computed);
+  return problems.status();
+}
+
 tessera::Result<OwningOpRef<ModuleOp>>
 tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
                               const ImportOptions &options) {
   TESSERA_RETURN_IF_ERROR(checkOpset(model));
-  TESSERA_ASSIGN_OR_RETURN(std::vector<SmallVector<int64_t>> shapes,
-                           bindInputShapes(model, options));
+  auto bound = bindInputShapes(model, options);
+  if (!bound.ok())
+    return problemsWithoutShapes(model, bound.status());
+  std::vector<SmallVector<int64_t>> shapes = std::move(*bound);
 
   OpBuilder builder(&context);
   Location loc = NameLoc::get(builder.getStringAttr(
@@ -245,10 +294,7 @@ tessera::onnx::convertToGraph(MLIRContext &context, const Model &model,
     return builder.getStringAttr(text);
   };
   auto type = [&](int32_t elementType) {
-    return TypeAttr::get(
-        elementType == Uint8   ? builder.getIntegerType(8, /*isSigned=*/false)
-        : elementType == Int64 ? builder.getI64Type()
-                               : storedType(&context, elementType));
+    return TypeAttr::get(signatureType(builder, elementType));
   };
   for (size_t i = 0; i < model.inputs.size(); ++i) {
     function.setArgAttr(i, graph::nameAttrName, name(model.inputs[i].name));

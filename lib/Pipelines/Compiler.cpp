@@ -199,6 +199,7 @@ Result<CompiledModel> tessera::compileModel(const std::string &path,
   auto start = std::chrono::steady_clock::now();
   CompiledModel model;
   TESSERA_ASSIGN_OR_RETURN(model.imported, importForCompilation(path, options));
+  model.expectations = expectationsOf(*model.imported->module);
   TESSERA_RETURN_IF_ERROR(roundContractions(*model.imported->module, options));
 
   OwningOpRef<ModuleOp> module = model.imported->module->clone();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Pipelines/Registration.h"
+#include "dialects/Check/CheckDialect.h"
 #include "dialects/Device/DeviceDialect.h"
 #include "dialects/Graph/GraphDialect.h"
 #include "dialects/ISA/ISADialect.h"
@@ -24,6 +25,7 @@ namespace tessera {
 void registerTesseraDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  registry.insert<check::CheckDialect>();
   registry.insert<device::DeviceDialect>();
   registry.insert<graph::GraphDialect>();
   registry.insert<isa::ISADialect>();

@@ -11,7 +11,7 @@
 uint64_t tessera::elementBytes(std::string_view type) {
   if (std::optional<NumericFormat> format = formatFromName(type))
     return (bitWidth(*format) + 7) / 8;
-  if (type == "bool")
+  if (type == "bool" || type == "f8E4M3FNUZ" || type == "f8E5M2FNUZ")
     return 1;
   if (type == "i16" || type == "u16")
     return 2;

@@ -118,6 +118,8 @@ Interval GenericNarrowing::rangeOf(Operation &def) {
     return known != ranges.end() ? known->second : constantRange(value);
   };
   return llvm::TypeSwitch<Operation *, Interval>(&def)
+      .Case<arith::ConstantOp>(
+          [&](auto constant) { return constantRange(constant); })
       .Case<linalg::IndexOp>([&](linalg::IndexOp index) {
         return Interval{0, op.getStaticLoopRanges()[index.getDim()] - 1};
       })

@@ -4,7 +4,9 @@ import struct
 
 import numpy as np
 
-TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10}
+TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
+         "string": 8, "float8e4m3fn": 17, "float8e4m3fnuz": 18, "float8e5m2": 19,
+         "float8e5m2fnuz": 20}
 
 
 def varint(value):
@@ -26,10 +28,11 @@ def block(field, data):
     return varint(field << 3 | 2) + varint(len(data)) + data
 
 
-def tensor(name, array):
+def tensor(name, array, dtype=None):
+    """`dtype` names an element type that NumPy lacks, of which the array holds the bits."""
     array = np.asarray(array)
     dims = b"".join(number(1, extent) for extent in array.shape)
-    return (dims + number(2, TYPES[array.dtype.name]) + block(8, name) +
+    return (dims + number(2, TYPES[dtype or array.dtype.name]) + block(8, name) +
             block(9, np.ascontiguousarray(array).tobytes()))
 
 
@@ -118,9 +121,9 @@ class Graph:
         self.inputs.append(block(11, value_info(name, dtype, shape)))
         return name
 
-    def weight(self, name, array):
+    def weight(self, name, array, dtype=None):
         """An initializer; a name that exists already stands for the same one."""
-        self.weights.setdefault(name, block(5, tensor(name, array)))
+        self.weights.setdefault(name, block(5, tensor(name, array, dtype)))
         return name
 
     def node(self, op, inputs, result=None, **attributes):

@@ -29,6 +29,15 @@ std::string CompileFlags::checkDim(const std::string &text) {
   return fmt::format("'{}' is not NAME=N with a number from 1 on", text);
 }
 
+std::string CompileFlags::checkCount(const std::string &text) {
+  uint64_t value = 0;
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && stop == end && value > 0)
+    return "";
+  return fmt::format("'{}' is not a whole number from 1 on", text);
+}
+
 static std::string checkPrecision(const std::string &text) {
   for (const char *known : {"f32", "bf16", "f16"})
     if (text == known)

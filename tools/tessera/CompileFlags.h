@@ -25,6 +25,8 @@ struct CompileFlags {
 
   /// What is wrong with a `--dim`; empty: nothing.
   static std::string checkDim(const std::string &text);
+  /// Likewise unless `text` is a whole number from 1 on.
+  static std::string checkCount(const std::string &text);
   /// Adds `--arch`, `--dim`, `--precision`, `--plans`, `--timing`, `--explain`
   /// and refuses the compile options that are not available yet.
   void addTo(CLI::App &command);

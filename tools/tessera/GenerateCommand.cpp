@@ -327,7 +327,7 @@ void addGenerateCommand(CLI::App &app, Action &action) {
   command
       ->add_option("--tokens", generate->count,
                    "How many tokens to write (default: 64)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(CompileFlags::checkCount, ""));
   command->add_option("--json", generate->jsonFile,
                       "File for the report as JSON");
   command->add_flag("--verify", generate->verify,

@@ -78,7 +78,8 @@ static int info(const std::string &path, const std::vector<std::string> &dims,
   fmt::print("{:<8} {}\n", "format", model->format);
   printTensors("input", model->inputs);
   printTensors("output", model->outputs);
-  fmt::print("{:<8} {} bytes\n", "weights", model->parameterBytes);
+  fmt::print("{:<8} {} parameters, {} bytes\n", "weights", model->parameters,
+             model->parameterBytes);
   for (const auto &[kind, count] : model->operators)
     fmt::print("{:<8} {} x {}\n", "operator", count, kind);
   CompileFlags flags;

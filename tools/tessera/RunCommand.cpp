@@ -9,6 +9,7 @@
 #include "Command.h"
 #include "CompileFlags.h"
 #include "ConcurrentRun.h"
+#include "Expectations.h"
 #include "Explore.h"
 #include "FileOutput.h"
 #include "Inputs.h"
@@ -71,7 +72,9 @@ private:
   std::optional<report::Accuracy> accuracy;
   std::string agreement;    ///< Predictions against the reference's.
   std::string dispatchText; ///< How the dispatches compare.
-  bool departs = false;     ///< One of them does.
+  /// Those of the model's expectations that do not hold.
+  std::vector<std::string> unmet;
+  bool departs = false; ///< One of them does.
 };
 } // namespace
 
@@ -367,6 +370,9 @@ Status RunCommand::runProgram(Program &program) {
     fmt::print("Explored {} schedules: the same outputs in all\n\n", explored);
   }
   TESSERA_RETURN_IF_ERROR(check(program, given, result));
+  const std::vector<Expectation> &expectations = program.compiled.expectations;
+  if (!timingOnly)
+    unmet = takeUnmet(expectations, result.outputs);
   report::RunFacts facts{
       object, program.arch, result.statistics,        path,
       checks, accuracy,     program.compiled.seconds, result.seconds};
@@ -393,6 +399,9 @@ Status RunCommand::runProgram(Program &program) {
                agreement.empty() ? "" : " ", agreement);
   if (!dispatchText.empty())
     fmt::print("{}\n", dispatchText);
+  if (!expectations.empty() && !timingOnly)
+    fmt::print("\n{} of {} expectations of the model hold.\n",
+               expectations.size() - unmet.size(), expectations.size());
   return Status::success();
 }
 
@@ -410,6 +419,10 @@ int RunCommand::run() {
     return fail(status);
   if (!findings.empty())
     return exitFindings;
+  for (const std::string &one : unmet)
+    fmt::print(stderr, "error: {}: {}\n", path, one);
+  if (!unmet.empty())
+    return exitVerification;
   for (const report::OutputCheck &output : checks)
     if (!output.ok) {
       fmt::print(
@@ -464,7 +477,7 @@ void addRunCommand(CLI::App &app, Action &action,
       ->add_option("--explore", run->explored,
                    "Runs that many more schedules, seeds from --seed on; stops "
                    "at the first that ends differently")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(CompileFlags::checkCount, ""));
   command->add_option("--annotate", run->annotationFile,
                       "File for the disassembly with count, cycles and stalls "
                       "of each instruction");

@@ -24,14 +24,15 @@ struct TypeRow {
 } // namespace
 
 static constexpr TypeRow types[] = {
-    {"bool", NpyType::Bool, true},  {"i8", NpyType::I8, true},
-    {"u8", NpyType::U8, true},      {"i16", NpyType::I16, true},
-    {"u16", NpyType::U16, true},    {"i32", NpyType::I32, true},
-    {"u32", NpyType::U32, true},    {"i64", NpyType::I64, true},
-    {"u64", NpyType::U64, true},    {"f16", NpyType::F16, true},
-    {"f32", NpyType::F32, true},    {"f64", NpyType::F64, true},
-    {"bf16", NpyType::U16, false},  {"f8E4M3FN", NpyType::U8, false},
-    {"f8E5M2", NpyType::U8, false},
+    {"bool", NpyType::Bool, true},      {"i8", NpyType::I8, true},
+    {"u8", NpyType::U8, true},          {"i16", NpyType::I16, true},
+    {"u16", NpyType::U16, true},        {"i32", NpyType::I32, true},
+    {"u32", NpyType::U32, true},        {"i64", NpyType::I64, true},
+    {"u64", NpyType::U64, true},        {"f16", NpyType::F16, true},
+    {"f32", NpyType::F32, true},        {"f64", NpyType::F64, true},
+    {"bf16", NpyType::U16, false},      {"f8E4M3FN", NpyType::U8, false},
+    {"f8E5M2", NpyType::U8, false},     {"f8E4M3FNUZ", NpyType::U8, false},
+    {"f8E5M2FNUZ", NpyType::U8, false},
 };
 
 static const TypeRow *findType(const std::string &type) {

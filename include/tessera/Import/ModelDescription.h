@@ -26,7 +26,8 @@ struct ModelDescription {
   std::vector<Tensor> inputs, outputs;
   /// Operators by kind, with their number.
   std::map<std::string, uint64_t> operators;
-  uint64_t parameterBytes = 0; ///< Weights and other constants.
+  uint64_t parameters = 0;     ///< Elements of weights and other constants.
+  uint64_t parameterBytes = 0; ///< Theirs, as the file has them.
 };
 
 } // namespace tessera

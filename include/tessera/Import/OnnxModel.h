@@ -74,6 +74,7 @@ struct Dimension {
 struct ValueInfo {
   std::string name;
   int32_t elementType = Undefined; ///< Undefined: not a tensor.
+  std::string kind; ///< Of what is no tensor: "a sequence", "a map", ….
   std::optional<std::vector<Dimension>> shape;
 };
 

@@ -15,6 +15,7 @@
 #define TESSERA_PIPELINES_COMPILER_H
 
 #include "tessera/Arch/Architecture.h"
+#include "tessera/Import/Expectations.h"
 #include "tessera/Import/ModelDescription.h"
 #include "tessera/Object/Object.h"
 #include "tessera/Reference/Rounding.h"
@@ -96,6 +97,8 @@ struct CompiledModel {
   double seconds = 0; ///< Wall time of the compilation.
   /// Outputs of the model; the object's further ones are those of dispatches.
   size_t outputCount = 0;
+  /// What the model expects of some of its outputs (`check` operations).
+  std::vector<Expectation> expectations;
   std::shared_ptr<ImportedModel> imported;
 };
 

@@ -14,8 +14,8 @@
 namespace tessera {
 
 /// Bytes of an element as tensors of models store it: of a NumericFormat by its
-/// name, and of "bool", "i16", "u16", "u32", "i64", "u64" and "f64". 0 for an
-/// unknown type.
+/// name, and of "bool", "i16", "u16", "u32", "i64", "u64", "f64", "f8E4M3FNUZ"
+/// and "f8E5M2FNUZ". 0 for an unknown type.
 uint64_t elementBytes(std::string_view type);
 
 } // namespace tessera

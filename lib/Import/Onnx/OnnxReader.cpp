@@ -231,7 +231,13 @@ static Result<ValueInfo> readValueInfo(const ::onnx::ValueInfoProto &proto) {
   info.name = proto.name();
   if (info.name.empty())
     return invalid("has no name");
-  if (!proto.type().has_tensor_type())
+  const ::onnx::TypeProto &kind = proto.type();
+  info.kind = kind.has_sequence_type()        ? "a sequence"
+              : kind.has_optional_type()      ? "an optional value"
+              : kind.has_map_type()           ? "a map"
+              : kind.has_sparse_tensor_type() ? "a sparse tensor"
+                                              : "";
+  if (!kind.has_tensor_type())
     return info;
   const ::onnx::TypeProto::Tensor &type = proto.type().tensor_type();
   info.elementType = type.elem_type();
