@@ -1,9 +1,9 @@
 // Expectations run on the simulated device, and become pairs of results.
-// RUN: tessera run %s --arch tiny --verify | FileCheck %s --check-prefix=RUN
-// RUN: tessera run %s --arch edge | FileCheck %s --check-prefix=RUN
+// RUN: tessera run %s --arch tiny --verify | FileCheck %s --check-prefix=HOLD
+// RUN: tessera run %s --arch edge | FileCheck %s --check-prefix=HOLD
 // RUN: tessera-translate --import-mlir %s | FileCheck %s
 
-// RUN: 3 of 3 expectations of the model hold.
+// HOLD: 3 of 3 expectations of the model hold.
 
 // CHECK: func.func @main
 // CHECK-SAME: -> (tensor<4xf32> {check.expect = {atol = {{[-0-9.E]+}} : f64, rtol = 1.000000e-05 : f64}, graph.name = "check.expect_close (line {{[0-9]+}})", graph.type = f32}, tensor<4xf32> {graph.name = "check.expect_close (line {{[0-9]+}}), expected", graph.type = f32}
