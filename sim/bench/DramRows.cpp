@@ -69,7 +69,7 @@ void RowDriver::fetch() {
   ++fetched;
   if (channels.size() != 1)
     atomChannel = mapping.channelOf(transaction.address);
-  atom = atomMap.run(atomChannel, transaction.address / atomBytes, 1);
+  atom = atomMap.run(transaction.address / atomBytes, 1);
   atom.write = transaction.write;
 }
 

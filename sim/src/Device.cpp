@@ -172,12 +172,13 @@ StopReason Device::advance(Time deadline) {
       stopped();
       return StopReason::Quiescent;
     }
-    if (events.nextTime() > deadline) {
+    Time next = events.findNext();
+    if (next > deadline) {
       events.passTo(std::max(deadline, events.now()));
       return StopReason::Deadline;
     }
     if (TraceObserver *observer = impl->services.observer)
-      impl->sampler.passTo(events.nextTime(), *observer);
+      impl->sampler.passTo(next, *observer);
     events.executeNext();
   }
   stopped();

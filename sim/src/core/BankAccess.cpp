@@ -16,8 +16,10 @@ namespace tessera::sim {
 // One access
 //===----------------------------------------------------------------------===//
 
-BankLayout::Memory::Memory(uint32_t first, uint32_t count, uint32_t width)
-    : first(first), count(std::max(1u, count)), width(std::max(1u, width)) {
+BankLayout::Memory::Memory(unsigned number, uint32_t first, uint32_t count,
+                           uint32_t width)
+    : number(number), first(first), count(std::max(1u, count)),
+      width(std::max(1u, width)) {
   if (std::has_single_bit(this->width))
     shift = uint32_t(std::countr_zero(this->width));
   if (std::has_single_bit(this->count))
@@ -29,9 +31,9 @@ const BankLayout::Memory &BankLayout::of(const AccessPattern &pattern) const {
 }
 
 BankLayout::BankLayout(const Architecture &arch)
-    : spm(0, arch.spm.banks, arch.spm.bankWidth),
-      accRead(spm.count, arch.acc.banks, arch.matrix.cols * 4),
-      accWrite(accRead.first + accRead.count, arch.acc.banks,
+    : spm(0, 0, arch.spm.banks, arch.spm.bankWidth),
+      accRead(1, spm.count, arch.acc.banks, arch.matrix.cols * 4),
+      accWrite(2, accRead.first + accRead.count, arch.acc.banks,
                arch.matrix.cols * 4) {}
 
 BankAccess::BankAccess(const BankLayout &layout)
@@ -56,6 +58,7 @@ void BankAccess::add(uint64_t low, uint64_t high) {
 unsigned BankAccess::cycles() {
   masks.clear();
   levels = 0;
+  low = maskWords, high = 0;
   if (!ascending) {
     std::sort(ranges.begin(), ranges.end(),
               [](const Range &a, const Range &b) { return a.first < b.first; });
@@ -83,6 +86,8 @@ void BankAccess::mark(const Range &range) {
 }
 
 void BankAccess::markIn(size_t maskWord, uint64_t bits) {
+  low = std::min(low, maskWord);
+  high = std::max(high, maskWord + 1);
   for (unsigned level = 0; bits != 0; ++level) {
     if (level == levels) {
       masks.resize(masks.size() + maskWords);

@@ -23,17 +23,29 @@
 
 namespace tessera::sim {
 
-/// A set of banks, a bit each; empty: none.
-using BankSet = std::span<const uint64_t>;
-inline bool overlap(BankSet a, BankSet b) {
+/// A set of banks, a bit each: words of bits from the `first` of all banks on;
+/// there is nothing outside.
+struct BankSet {
+  size_t first = 0;
+  std::span<const uint64_t> bits;
+
+  size_t end() const { return first + bits.size(); }
+  /// Word `index` of all banks' bits.
+  uint64_t word(size_t index) const {
+    return index - first < bits.size() ? bits[index - first] : 0;
+  }
+};
+inline bool overlap(const BankSet &a, const BankSet &b) {
   uint64_t both = 0;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    both |= a[i] & b[i];
+  for (size_t i = std::max(a.first, b.first), end = std::min(a.end(), b.end());
+       i < end; ++i)
+    both |= a.bits[i - a.first] & b.bits[i - b.first];
   return both != 0;
 }
-inline void unite(std::span<uint64_t> into, BankSet banks) {
-  for (size_t i = 0; i < banks.size(); ++i)
-    into[i] |= banks[i];
+/// `into` is of all banks.
+inline void unite(std::span<uint64_t> into, const BankSet &banks) {
+  for (size_t i = 0; i < banks.bits.size(); ++i)
+    into[banks.first + i] |= banks.bits[i];
 }
 
 struct AccessPattern;
@@ -45,11 +57,12 @@ public:
 
   /// Of one memory.
   struct Memory {
+    unsigned number; ///< Of the three.
     uint32_t first, count;
     uint32_t width; ///< Bytes of a word.
     /// Of powers of two, which most are: divisions are slow.
     std::optional<uint32_t> shift, mask;
-    Memory(uint32_t first, uint32_t count, uint32_t width);
+    Memory(unsigned number, uint32_t first, uint32_t count, uint32_t width);
     uint64_t wordOf(uint64_t byte) const {
       return shift ? byte >> *shift : byte / width;
     }
@@ -94,10 +107,13 @@ public:
   /// To be called after the last add(): the cycles that the access takes.
   unsigned cycles();
   unsigned numCycles() const { return levels; }
+  /// The number of the memory that it is in.
+  unsigned memoryNumber() const { return memory->number; }
   /// The banks that it needs in its n-th cycle; none beyond the last.
   BankSet banks(unsigned n) const {
-    return n < levels ? BankSet(masks).subspan(n * maskWords, maskWords)
-                      : BankSet();
+    if (n >= levels)
+      return {};
+    return {low, std::span(masks).subspan(n * maskWords + low, high - low)};
   }
 
 private:
@@ -112,7 +128,8 @@ private:
   const size_t maskWords;
   std::vector<Range> ranges;
   bool ascending = true;       ///< The ranges, and they do not touch.
-  std::vector<uint64_t> masks; ///< maskWords for each cycle.
+  std::vector<uint64_t> masks; ///< maskWords for each cycle;
+  size_t low = 0, high = 0;    ///< of these only low to high - 1 have bits.
   unsigned levels = 0;
 };
 

@@ -11,28 +11,101 @@ namespace tessera::sim {
 
 static constexpr Cycle noCycle = CycleBanks::none;
 
+/// A matrix engine's user: its number among all engines' streams.
+static std::optional<unsigned> matrixStream(size_t user) {
+  constexpr unsigned first = unsigned(BankUser::MatrixA);
+  if (user >= numBankUsers)
+    return numMatrixStreams + unsigned(user) - numBankUsers;
+  if (user >= first && user < first + numMatrixStreams)
+    return unsigned(user) - first;
+  return std::nullopt;
+}
+
+/// Whether two users do not disturb each other.
+static bool together(size_t a, size_t b) {
+  std::optional<unsigned> streamA = matrixStream(a), streamB = matrixStream(b);
+  if (streamA && streamB) {
+    if (*streamA / numMatrixStreams != *streamB / numMatrixStreams)
+      return false;
+    // Of an engine's streams only rows and weights share a memory.
+    auto kind = [](unsigned s) { return MatrixStream(s % numMatrixStreams); };
+    MatrixStream x = kind(*streamA), y = kind(*streamB);
+    return !(x == MatrixStream::Rows && y == MatrixStream::Weights) &&
+           !(x == MatrixStream::Weights && y == MatrixStream::Rows);
+  }
+  auto isVector = [](size_t user) {
+    return BankUser(user) == BankUser::Vector ||
+           BankUser(user) == BankUser::VectorDrain;
+  };
+  return a == b || (isVector(a) && isVector(b));
+}
+
+/// Whether a user may need banks of a memory: a matrix engine's streams are in
+/// one each.
+static bool mayBeIn(const BankLayout &layout, size_t user,
+                    const BankLayout::Memory &memory) {
+  std::optional<unsigned> stream = matrixStream(user);
+  if (!stream)
+    return true;
+  switch (MatrixStream(*stream % numMatrixStreams)) {
+  case MatrixStream::Rows:
+  case MatrixStream::Weights:
+    return &memory == &layout.spm;
+  case MatrixStream::Addends:
+    return &memory == &layout.accRead;
+  case MatrixStream::Sums:
+    return &memory == &layout.accWrite;
+  }
+  return true;
+}
+
 Banks::Banks(const Architecture &arch)
     : layout(arch),
       tracks(numBankUsers +
                  numMatrixStreams * (std::max(1u, arch.matrix.count) - 1),
              Track(layout.setWords())),
-      single(layout.setWords()),
+      single(layout.setWords()), others(tracks.size()), nearby(tracks.size()),
       mine{BankAccess(layout), BankAccess(layout), BankAccess(layout)},
-      theirs(layout), set(layout.setWords()) {}
+      theirs(layout), set(layout.setWords()) {
+  assert(tracks.size() <= 64 && "a bit each");
+  const BankLayout::Memory *memories[] = {&layout.spm, &layout.accRead,
+                                          &layout.accWrite};
+  for (size_t user = 0; user < tracks.size(); ++user)
+    for (size_t other = 0; other < tracks.size(); ++other) {
+      if (together(other, user))
+        continue;
+      others[user] |= bitOf(other);
+      for (const BankLayout::Memory *memory : memories)
+        if (mayBeIn(layout, user, *memory) && mayBeIn(layout, other, *memory))
+          nearby[user] |= bitOf(other);
+    }
+  for (size_t user = 0; user < tracks.size(); ++user)
+    for (const BankLayout::Memory *memory : memories)
+      if (mayBeIn(layout, user, *memory))
+        usersIn[memory->number] |= bitOf(user);
+}
 
-void Banks::passTo(Cycle now) {
-  for (Track &t : tracks) {
+void Banks::forget(Cycle now) {
+  firstForgotten = noCycle;
+  for (size_t user = 0; user < tracks.size(); ++user) {
+    Track &t = tracks[user];
     while (!t.pieces.empty() && t.pieces.front().end() <= now)
       t.pieces.pop_front();
     t.cycles.passTo(now);
+    noteFilled(user);
+    if (!t.pieces.empty())
+      firstForgotten = std::min(firstForgotten, t.pieces.front().end());
+    firstForgotten = std::min(firstForgotten, t.cycles.firstForgotten());
   }
   single.passTo(now);
+  firstForgotten = std::min(firstForgotten, single.firstForgotten());
 }
 
 void Banks::clear() {
   for (Track &t : tracks)
     t.pieces.clear(), t.cycles.clear();
   single.clear();
+  filled = 0;
 }
 
 template <typename A> void Banks::Piece::serialize(A &ar) {
@@ -70,7 +143,16 @@ void Banks::remember(BankUser user, Piece piece, uint64_t first, uint64_t count,
                      Cycle start, Cycle pace) {
   piece.first = first, piece.count = count;
   piece.start = start, piece.pace = pace;
+  firstForgotten = std::min(firstForgotten, piece.end());
+  filled |= bitOf(size_t(user));
   tracks[size_t(user)].pieces.push_back(std::move(piece));
+}
+
+void Banks::addCycle(BankUser user, Cycle cycle, const BankSet &banks) {
+  CycleBanks &cycles = tracks[size_t(user)].cycles;
+  cycles.add(cycle, banks);
+  firstForgotten = std::min(firstForgotten, cycles.firstForgotten());
+  filled |= bitOf(size_t(user));
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,53 +169,20 @@ static auto firstAfter(const Pieces &pieces, Cycle at) {
       [at](const auto &piece) { return piece.end() <= at; });
 }
 
-static bool isVector(BankUser user) {
-  return user == BankUser::Vector || user == BankUser::VectorDrain;
-}
-/// A matrix engine's user: its number among all engines' streams.
-static std::optional<unsigned> matrixStream(unsigned user) {
-  constexpr unsigned first = unsigned(BankUser::MatrixA);
-  if (user >= numBankUsers)
-    return numMatrixStreams + user - numBankUsers;
-  if (user >= first && user < first + numMatrixStreams)
-    return user - first;
-  return std::nullopt;
-}
-
-/// Whether two users do not disturb each other.
-static bool together(unsigned a, std::optional<BankUser> b) {
-  if (!b)
-    return false;
-  BankUser other = BankUser(a);
-  std::optional<unsigned> streamA = matrixStream(a),
-                          streamB = matrixStream(unsigned(*b));
-  if (streamA && streamB) {
-    if (*streamA / numMatrixStreams != *streamB / numMatrixStreams)
-      return false;
-    // Of an engine's streams only rows and weights share a memory.
-    auto kind = [](unsigned s) { return MatrixStream(s % numMatrixStreams); };
-    MatrixStream x = kind(*streamA), y = kind(*streamB);
-    return !(x == MatrixStream::Rows && y == MatrixStream::Weights) &&
-           !(x == MatrixStream::Weights && y == MatrixStream::Rows);
-  }
-  return other == *b || (isVector(other) && isVector(*b));
-}
-
 Cycle Banks::othersBusy(BankUser user, Cycle from) const {
   Cycle busy = single.firstFrom(from);
-  for (unsigned u = 0; u < tracks.size(); ++u) {
-    if (together(u, user))
-      continue;
-    const Track &track = tracks[u];
+  anyFilled(others[size_t(user)], [&](const Track &track) {
     auto piece = firstAfter(track.pieces, from);
     if (piece != track.pieces.end())
       busy = std::min(busy, std::max(from, piece->start));
     busy = std::min(busy, track.cycles.firstFrom(from));
-  }
+    return false;
+  });
   return busy;
 }
 
-Cycle Banks::takenUntil(const Piece &piece, Cycle at, BankSet banks) const {
+Cycle Banks::takenUntil(const Piece &piece, Cycle at,
+                        const BankSet &banks) const {
   uint64_t number = at - piece.start;
   if (piece.pace != 1) {
     if (number % piece.pace != 0)
@@ -152,8 +201,8 @@ Cycle Banks::takenUntil(const Piece &piece, Cycle at, BankSet banks) const {
   const BankLayout::Memory &memory = layout.of(piece.space, piece.written);
   bool taken =
       memory.anyPart(memory.wordOf(bytes.low), memory.wordOf(bytes.high - 1),
-                     [banks](size_t index, uint64_t bits) {
-                       return (banks[index] & bits) != 0;
+                     [&](size_t index, uint64_t bits) {
+                       return (banks.word(index) & bits) != 0;
                      });
   if (!taken)
     return at;
@@ -163,22 +212,22 @@ Cycle Banks::takenUntil(const Piece &piece, Cycle at, BankSet banks) const {
   return at + 1;
 }
 
-Cycle Banks::takenUntil(std::optional<BankUser> user, Cycle at,
-                        BankSet banks) const {
+Cycle Banks::takenUntil(Users users, Cycle at, const BankSet &banks) const {
   if (overlap(banks, single.at(at)))
     return at + 1;
-  for (unsigned u = 0; u < tracks.size(); ++u) {
-    const Track &track = tracks[u];
-    if (together(u, user))
-      continue;
-    if (overlap(banks, track.cycles.at(at)))
-      return at + 1;
+  Cycle until = at;
+  anyFilled(users, [&](const Track &track) {
+    if (overlap(banks, track.cycles.at(at))) {
+      until = at + 1;
+      return true;
+    }
     auto piece = firstAfter(track.pieces, at);
     for (; piece != track.pieces.end() && piece->start <= at; ++piece)
-      if (Cycle until = takenUntil(*piece, at, banks); until != at)
-        return until;
-  }
-  return at;
+      if (until = takenUntil(*piece, at, banks); until != at)
+        return true;
+    return false;
+  });
+  return until;
 }
 
 void Banks::addBanks(const Piece &piece, uint64_t first, uint64_t count) const {
@@ -216,17 +265,72 @@ bool Banks::beside(std::span<const Part> parts, std::span<const Piece> pieces,
     addBanks(piece, first, count);
   std::vector<uint64_t> needed = set;
   std::fill(set.begin(), set.end(), 0);
-  for (unsigned u = 0; u < tracks.size(); ++u) {
-    const Track &track = tracks[u];
-    if (together(u, parts[0].user))
-      continue;
+  anyFilled(others[size_t(parts[0].user)], [&](const Track &track) {
     auto piece = firstAfter(track.pieces, start);
     for (; piece != track.pieces.end() && piece->start < end; ++piece)
       addBanks(*piece, piece->first, piece->count);
     track.cycles.addAll(start, end, set);
-  }
+    return false;
+  });
   single.addAll(start, end, set);
-  return !overlap(needed, set);
+  return !overlap({0, needed}, {0, set});
+}
+
+/// Whether two runs of words, of at most all banks each, have a bank in common.
+static bool meet(const BankLayout::Memory &memory, EvenRuns::Bytes a,
+                 EvenRuns::Bytes b) {
+  if (a.low >= a.high || b.low >= b.high)
+    return false;
+  uint64_t firstA = memory.wordOf(a.low), firstB = memory.wordOf(b.low);
+  uint64_t wordsA = memory.wordOf(a.high - 1) - firstA,
+           wordsB = memory.wordOf(b.high - 1) - firstB;
+  uint32_t bankA = memory.bankOf(firstA), bankB = memory.bankOf(firstB);
+  uint32_t ahead =
+      bankB >= bankA ? bankB - bankA : bankB + memory.count - bankA;
+  return ahead <= wordsA || memory.count - ahead <= wordsB;
+}
+
+uint64_t Banks::before(const Piece &other, const Piece &mine, uint64_t first,
+                       uint64_t most, Cycle at, Cycle pace) const {
+  const BankLayout::Memory &memory = layout.of(mine.space, mine.written);
+  if (&memory != &layout.of(other.space, other.written))
+    return most;
+  uint64_t i = other.start > at ? ceilDiv(other.start - at, pace) : 0;
+  if (other.pattern)
+    return std::min(most, i);
+  for (Cycle end = other.end(); i < most && at + i * pace < end; ++i) {
+    uint64_t number = at + i * pace - other.start;
+    if (other.pace != 1 && number % other.pace != 0)
+      continue;
+    if (meet(memory, mine.runs.bytes(first + i),
+             other.runs.bytes(other.first + number / other.pace)))
+      return i;
+  }
+  return most;
+}
+
+uint64_t Banks::unhindered(std::span<const Part> parts,
+                           std::span<const Piece> pieces, uint64_t first,
+                           uint64_t most, Cycle at, Cycle pace) const {
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (pieces[p].pattern)
+      return 0;
+    Cycle from = at + parts[p].delay;
+    auto until = [&](Cycle busy) {
+      if (busy != noCycle)
+        most = std::min(most, ceilDiv(busy - from, pace));
+    };
+    until(single.firstFrom(from));
+    anyFilled(nearby[size_t(parts[p].user)], [&](const Track &track) {
+      until(track.cycles.firstFrom(from));
+      auto piece = firstAfter(track.pieces, from);
+      for (; piece != track.pieces.end() && piece->start < from + most * pace;
+           ++piece)
+        most = before(*piece, pieces[p], first, most, from, pace);
+      return most == 0;
+    });
+  }
+  return most;
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,6 +374,9 @@ Cycle Banks::place(std::span<const Part> parts, uint64_t count, Cycle start,
     accesses += more;
   };
   bool mayPass = simple;
+  // As many as are looked at together; more if none of them was in the way.
+  constexpr uint64_t leastAhead = 8;
+  uint64_t ahead = leastAhead;
   Cycle at = start;
   for (uint64_t i = 0; i < count;) {
     uint64_t left = count - i;
@@ -295,6 +402,18 @@ Cycle Banks::place(std::span<const Part> parts, uint64_t count, Cycle start,
       }
       mayPass = false;
     }
+    if (simple) {
+      uint64_t most = std::min(left, ahead);
+      uint64_t n = unhindered(parts, std::span(pieces).first(parts.size()), i,
+                              most, at, pace);
+      ahead = n == most ? 2 * ahead : leastAhead;
+      if (n != 0) {
+        extend(i, n, at);
+        at += n * pace;
+        i += n;
+        continue;
+      }
+    }
     std::array<unsigned, maxParts> cycles{};
     unsigned most = 0;
     for (size_t p = 0; p < parts.size(); ++p) {
@@ -316,7 +435,8 @@ Cycle Banks::place(std::span<const Part> parts, uint64_t count, Cycle start,
           if (level >= cycles[p])
             continue;
           Cycle mineAt = next + parts[p].delay,
-                free = takenUntil(parts[p].user, mineAt, mine[p].banks(level));
+                free = takenUntil(nearby[size_t(parts[p].user)], mineAt,
+                                  mine[p].banks(level));
           next += free - mineAt;
           moved |= free != mineAt;
         }
@@ -329,8 +449,7 @@ Cycle Banks::place(std::span<const Part> parts, uint64_t count, Cycle start,
       }
       for (size_t p = 0; p < parts.size(); ++p)
         if (unsigned level = levelOf(p, n); level < cycles[p])
-          tracks[size_t(parts[p].user)].cycles.add(next + parts[p].delay,
-                                                   mine[p].banks(level));
+          addCycle(parts[p].user, next + parts[p].delay, mine[p].banks(level));
     }
     at = std::max(next, rowBegin + pace);
     ++i;
@@ -341,13 +460,15 @@ Cycle Banks::place(std::span<const Part> parts, uint64_t count, Cycle start,
 
 AccessCycles Banks::place(const BankAccess &access, Cycle start) {
   Cycle at = start, first = start;
+  Users users = usersIn[access.memoryNumber()];
   for (unsigned level = 0; level < access.numCycles(); ++level, ++at) {
     BankSet banks = access.banks(level);
-    for (Cycle until = at; (until = takenUntil(std::nullopt, at, banks)) != at;)
+    for (Cycle until = at; (until = takenUntil(users, at, banks)) != at;)
       at = until;
     if (level == 0)
       first = at;
     single.add(at, banks);
+    firstForgotten = std::min(firstForgotten, single.firstForgotten());
   }
   return {first, at};
 }

@@ -103,7 +103,10 @@ public:
   const BankLayout layout;
 
   /// Forgets what lies before `now`.
-  void passTo(Cycle now);
+  void passTo(Cycle now) {
+    if (now >= firstForgotten)
+      forget(now);
+  }
   void clear();
 
   /// Makes `count` accesses from `start` on, one every `pace` cycles or later;
@@ -139,6 +142,11 @@ public:
             ar.fail();
     }
     fields(ar, single);
+    if constexpr (A::loading) {
+      firstForgotten = 0;
+      for (size_t u = 0; u < tracks.size(); ++u)
+        noteFilled(u);
+    }
   }
 
 private:
@@ -155,6 +163,27 @@ private:
     Cycle end() const { return start + (count - 1) * pace + 1; }
     template <typename A> void serialize(A &ar);
   };
+  /// A set of users, a bit each.
+  using Users = uint64_t;
+  static constexpr Users bitOf(size_t user) { return Users(1) << user; }
+  /// Calls visit(track) for those of `users` who need anything, in order, until
+  /// it is true; whether it was.
+  template <typename Visit> bool anyFilled(Users users, Visit visit) const {
+    for (users &= filled; users != 0; users &= users - 1)
+      if (visit(tracks[size_t(std::countr_zero(users))]))
+        return true;
+    return false;
+  }
+  void noteFilled(size_t user) {
+    const Track &track = tracks[user];
+    Users bit = bitOf(user);
+    bool empty = track.pieces.empty() && track.cycles.empty();
+    filled = empty ? filled & ~bit : filled | bit;
+  }
+  void forget(Cycle now);
+  /// In a cycle a user needs banks that it knows of access by access.
+  void addCycle(BankUser user, Cycle cycle, const BankSet &banks);
+
   /// What one user needs.
   struct Track {
     explicit Track(size_t setWords) : cycles(setWords) {}
@@ -173,14 +202,24 @@ private:
   Cycle place(std::span<const Part> parts, uint64_t count, Cycle start,
               Cycle pace);
 
-  /// `at` if nobody but `user` needs any of these banks in it, else a later
-  /// cycle before which one of them is needed all the time. No user: an access
-  /// of its own.
-  Cycle takenUntil(std::optional<BankUser> user, Cycle at, BankSet banks) const;
-  Cycle takenUntil(const Piece &piece, Cycle at, BankSet banks) const;
+  /// `at` if no access of its own and none of these users needs any of these
+  /// banks in it, else a later cycle before which one of them is needed all the
+  /// time.
+  Cycle takenUntil(Users users, Cycle at, const BankSet &banks) const;
+  Cycle takenUntil(const Piece &piece, Cycle at, const BankSet &banks) const;
   /// Adds the banks of so many accesses of a piece, or all of its memory's if
   /// that would mean to look at many of them.
   void addBanks(const Piece &piece, uint64_t first, uint64_t count) const;
+  /// How many of these accesses, `most` at most, need no bank that another user
+  /// needs then, with `at` the first one's cycle. It may be more where that
+  /// would take a closer look than at runs.
+  uint64_t unhindered(std::span<const Part> parts,
+                      std::span<const Piece> pieces, uint64_t first,
+                      uint64_t most, Cycle at, Cycle pace) const;
+  /// Of those of one piece, how many come before one that needs a bank of
+  /// `other` in the same cycle.
+  uint64_t before(const Piece &other, const Piece &mine, uint64_t first,
+                  uint64_t most, Cycle at, Cycle pace) const;
   /// Whether these accesses need no bank that another user needs until `end`.
   bool beside(std::span<const Part> parts, std::span<const Piece> pieces,
               uint64_t first, uint64_t count, Cycle start, Cycle end) const;
@@ -197,6 +236,12 @@ private:
 
   std::vector<Track> tracks; ///< By BankUser.
   CycleBanks single;         ///< Accesses of their own.
+  Users filled = 0;          ///< Whose track is not empty.
+  Cycle firstForgotten = 0;  ///< Before then there is nothing to forget.
+  /// By user: those that it and who are not `together`; and of these, those who
+  /// may be in the same memory.
+  std::vector<Users> others, nearby;
+  std::array<Users, 3> usersIn{}; ///< Of spm, accRead, accWrite.
 
   // Scratch space.
   std::array<BankAccess, maxParts> mine;

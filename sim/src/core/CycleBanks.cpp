@@ -30,7 +30,7 @@ BankSet CycleBanks::at(Cycle cycle) const {
   return setOf(*stretch, cycle);
 }
 
-void CycleBanks::add(Cycle cycle, BankSet banks) {
+void CycleBanks::add(Cycle cycle, const BankSet &banks) {
   Cycle number = cycle / cyclesPerStretch;
   auto at = stretches.begin() + (find(number) - stretches.cbegin());
   if (at == stretches.end() || at->number != number) {

@@ -24,9 +24,11 @@ public:
   /// `setWords`: of each set.
   explicit CycleBanks(size_t setWords) : setWords(setWords) {}
 
+  static constexpr Cycle cyclesPerStretch = 64;
+
   /// The banks of a cycle; none if nothing was added.
   BankSet at(Cycle cycle) const;
-  void add(Cycle cycle, BankSet banks);
+  void add(Cycle cycle, const BankSet &banks);
   /// The first cycle from `from` on that has banks; `none` if there is none.
   Cycle firstFrom(Cycle from) const;
   /// Adds the banks of all cycles of [from, end) to a set.
@@ -37,6 +39,13 @@ public:
            (stretches.front().number + 1) * cyclesPerStretch <= now)
       drop();
   }
+  /// From then on passTo() forgets something; `none` if it is empty.
+  Cycle firstForgotten() const {
+    return stretches.empty()
+               ? none
+               : (stretches.front().number + 1) * cyclesPerStretch;
+  }
+  bool empty() const { return stretches.empty(); }
   void clear() { stretches.clear(); }
   static constexpr Cycle none = ~Cycle(0);
 
@@ -51,7 +60,6 @@ public:
   }
 
 private:
-  static constexpr Cycle cyclesPerStretch = 64;
   struct Stretch {
     Cycle number = 0;           ///< Of its first cycle, by cyclesPerStretch.
     uint64_t used = 0;          ///< The cycles that have banks, a bit each.
@@ -63,8 +71,8 @@ private:
   /// The first stretch with this number or a higher one.
   std::deque<Stretch>::const_iterator find(Cycle number) const;
   BankSet setOf(const Stretch &stretch, Cycle cycle) const {
-    return BankSet(stretch.sets)
-        .subspan(cycle % cyclesPerStretch * setWords, setWords);
+    return {0, std::span(stretch.sets)
+                   .subspan(cycle % cyclesPerStretch * setWords, setWords)};
   }
   void drop();
 

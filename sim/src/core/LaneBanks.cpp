@@ -143,10 +143,11 @@ Cycle Banks::placeGroup(const LaneAccesses &lanes, uint64_t group,
         const Share &share = shares[side][done[side]];
         unite(banks, operands[share.operand].banks(share.level));
       }
-    for (Cycle until = at; (until = takenUntil(lanes.user, at, banks)) != at;)
+    for (Cycle until = at; (until = takenUntil(nearby[size_t(lanes.user)], at,
+                                               {0, banks})) != at;)
       at = until;
     if (std::any_of(banks.begin(), banks.end(), std::identity()))
-      tracks[size_t(lanes.user)].cycles.add(at, banks);
+      addCycle(lanes.user, at, {0, banks});
   }
   return at;
 }

@@ -74,9 +74,7 @@ Time EventQueue::firstInactive() const {
 }
 
 void EventQueue::activateNext() {
-  uint64_t slice = nextSlice();
-  if (!far.empty())
-    slice = std::min(slice, far.front().time >> sliceShift);
+  uint64_t slice = std::min(nextSlice(), firstFarSlice());
   // Those of the ring keep their places: all are before slice + slices.
   activeSlice = slice;
   uint64_t place = slice % slices;

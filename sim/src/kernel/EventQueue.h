@@ -76,6 +76,13 @@ public:
   Time nextTime() const {
     return active.empty() ? firstInactive() : active.back().time;
   }
+  /// The same; if it is near it need not be looked for again.
+  Time findNext() {
+    if (active.empty() && nextSlice() != ~uint64_t(0) &&
+        nextSlice() <= firstFarSlice())
+      activateNext();
+    return nextTime();
+  }
   uint64_t executed() const { return count; }
 
   /// Explores the schedule `seed` from now on.
@@ -137,6 +144,10 @@ private:
   /// The first slice of the ring behind the active one that has events; its
   /// number, or none's: the end of time.
   uint64_t nextSlice() const;
+  /// The slice of the first event beyond the ring, or the end of time.
+  uint64_t firstFarSlice() const {
+    return far.empty() ? ~uint64_t(0) : far.front().time >> sliceShift;
+  }
   Time firstInactive() const;
   void activateNext();
   std::vector<Event> sorted() const;

@@ -295,15 +295,19 @@ void MemorySystem::offer(uint32_t channel, Cycle now) {
     uint64_t first = r.address >> atomShift;
     uint32_t atoms = atomsOf(r);
     while (piece.offered != atoms) {
-      dram::Access run =
-          atomMap.run(channel, first + piece.offered, atoms - piece.offered);
-      run.write = r.write;
-      run.token = index;
+      dram::Access &run = port.offered;
+      if (run.atoms == 0) {
+        run = atomMap.run(first + piece.offered, atoms - piece.offered);
+        run.write = r.write;
+        run.token = index;
+      }
       uint32_t taken = port.channel.offer(run, now, completions);
       if (r.write && taken != 0)
         completions.push_back({index, now, taken});
       piece.offered += taken;
-      if (taken == run.atoms)
+      run.column += taken;
+      run.atoms -= taken;
+      if (run.atoms == 0)
         continue;
       if (port.first >= 64) { // keeps the list as short as what waits
         port.waiting.erase(port.waiting.begin(),
@@ -322,6 +326,10 @@ void MemorySystem::offer(uint32_t channel, Cycle now) {
 void MemorySystem::goThrough(uint32_t channel, Cycle last) {
   Port &port = ports[channel];
   while (port.waits() || !port.channel.idle()) {
+    if (!port.waits() && !everyClock) {
+      port.open = port.channel.goThrough(port.open, last, completions);
+      return;
+    }
     Cycle now = nextClock(port);
     if (everyClock)
       now = last;

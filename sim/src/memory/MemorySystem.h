@@ -167,18 +167,23 @@ private:
   };
   /// A DRAM channel, with the pieces that its queues have no room for yet.
   struct Port {
-    explicit Port(const DramConfig &dram) : channel(dram) {}
+    explicit Port(const DramConfig &dram) : channel(dram) { offered.atoms = 0; }
     dram::Channel channel;
     std::vector<uint32_t> waiting; ///< Pieces, from `first` on.
     uint64_t first = 0;
     Cycle scheduled = ~Cycle(0); ///< Clock of the step that counts.
     Cycle open = 0;              ///< First clock not gone through.
+    /// What the first piece that waits is to offer next, as far as it lies in a
+    /// row; no atoms: it is to be looked up.
+    dram::Access offered;
     bool waits() const { return first != waiting.size(); }
     template <typename A> void serialize(A &ar) {
       fields(ar, channel, waiting, first, scheduled, open);
-      if constexpr (A::loading)
+      if constexpr (A::loading) {
+        offered.atoms = 0;
         if (first > waiting.size())
           ar.fail();
+      }
     }
   };
 

@@ -19,24 +19,39 @@ Network::Network(const Architecture &arch)
       hopCycles(std::max(1u, arch.noc.hopCycles)),
       vcs(std::max(2u, arch.noc.vcs)), slots(placesFor(arch.noc)),
       buffers(shape.inputs().size() * vcs), outputs(shape.outputs().size()),
-      bufferPlace(buffers.size()), firstBuffer(shape.routers() + 1),
-      bufferAt(buffers.size()), releases(outputs.size() * vcs * slots),
-      places_(outputs.size() * vcs), sourceCount(size_t(shape.endpoints()) * 2),
-      watched(sourceCount.size()), links(outputs.size()),
-      counters(buffers.size()) {
+      firstBuffer(shape.routers() + 1), bufferAt(buffers.size()),
+      releases(outputs.size() * vcs * slots), places_(outputs.size() * vcs),
+      sourceCount(size_t(shape.endpoints()) * 2), watched(sourceCount.size()),
+      links(outputs.size()), counters(buffers.size()) {
   for (uint32_t r = 0; r != shape.routers(); ++r)
     firstBuffer[r + 1] = firstBuffer[r] + shape.inputsOf(r) * vcs;
-  for (uint32_t b = 0; b != buffers.size(); ++b) {
-    const Topology::Input &input = shape.inputs()[b / vcs];
-    BufferPlace &place = bufferPlace[b];
-    place = {b / vcs, b % vcs, input.router, input.place * vcs + b % vcs};
-    bufferAt[firstBuffer[input.router] + place.bit] = b;
+  for (uint32_t i = 0; i != buffers.size(); ++i) {
+    const Topology::Input &input = shape.inputs()[i / vcs];
+    Buffer &b = buffers[i];
+    b.input = i / vcs;
+    b.channel = i % vcs;
+    b.router = input.router;
+    b.bit = input.place * vcs + b.channel;
+    b.feeder = input.output;
+    b.endpoint = input.endpoint;
+    bufferAt[firstBuffer[b.router] + b.bit] = i;
   }
-  size_t words = 0;
-  for (const Topology::Output &output : shape.outputs()) {
-    askingOffset.push_back(uint32_t(words));
-    askingWords.push_back((shape.inputsOf(output.router) * vcs + 63) / 64);
-    words += askingWords.back();
+  uint32_t words = 0;
+  for (uint32_t i = 0; i != outputs.size(); ++i) {
+    const Topology::Output &output = shape.outputs()[i];
+    Output &o = outputs[i];
+    o.router = output.router;
+    o.endpoint = output.endpoint;
+    if (output.input != none)
+      o.buffers = output.input * vcs;
+    o.bits = shape.inputsOf(output.router) * vcs;
+    o.asking = words;
+    o.words = (o.bits + 63) / 64;
+    o.isRing = shape.entersRing(shape.injection(0), i);
+    words += o.words;
+    for (uint32_t c = 0; c != vcs; ++c)
+      places_[placesOf(i, c)].limited =
+          o.endpoint == none || (c < vcs / 2 && !shape.takesAll(o.endpoint));
   }
   asking.resize(words);
 }
@@ -47,11 +62,6 @@ uint32_t Network::channelOf(const Packet &packet) const {
   if (packet.traffic == TrafficClass::Request)
     return packet.destination % requests;
   return requests + packet.destination % (vcs - requests);
-}
-
-bool Network::limited(uint32_t output, uint32_t channel) const {
-  uint32_t endpoint = shape.outputs()[output].endpoint;
-  return endpoint == none || (channel < vcs / 2 && !shape.takesAll(endpoint));
 }
 
 uint32_t Network::newFlight() {
@@ -115,7 +125,7 @@ void Network::giveBack(uint32_t output, uint32_t channel, Cycle usable) {
 
 void Network::release(uint32_t endpoint, Cycle cycle) {
   uint32_t output = shape.ejection(endpoint), channel = endpoint % (vcs / 2);
-  if (limited(output, channel))
+  if (places_[placesOf(output, channel)].limited)
     giveBack(output, channel, std::max(cycle + hopCycles, current));
 }
 
@@ -163,25 +173,46 @@ void Network::markAsked(uint32_t output) {
   asked.push_back(output);
 }
 
-void Network::becomeFront(uint32_t buffer, Cycle now) {
+/// The head of a buffer asks for an output.
+void Network::ask(uint32_t output, uint32_t buffer, Cycle now) {
   Buffer &b = buffers[buffer];
-  const BufferPlace &place = bufferPlace[buffer];
-  uint32_t bit = place.bit;
-  const Packet &packet = packets[b.head].packet;
-  auto ask = [&](uint32_t output) {
-    askersOf(output)[bit / 64] |= uint64_t(1) << (bit % 64);
-    ++outputs[output].askers;
-    ++b.branches;
-    if (outputs[output].free <= now)
-      markAsked(output);
-    else
-      wake(output, outputs[output].free);
-  };
-  if (packet.cores.empty())
-    ask(shape.route(place.router, packet.destination));
+  Output &o = outputs[output];
+  asking[o.asking + b.bit / 64] |= uint64_t(1) << (b.bit % 64);
+  ++o.askers;
+  ++b.branches;
+  if (o.free <= now)
+    markAsked(output);
   else
-    shape.branches(place.input, packet.source, packet.cores,
-                   [&](const Branch &branch) { ask(branch.output); });
+    wake(output, o.free);
+}
+
+void Network::becomeFront(uint32_t buffer, Cycle now) {
+  const Buffer &b = buffers[buffer];
+  const Packet &packet = packets[b.head].packet;
+  if (packet.cores.empty())
+    ask(shape.route(b.router, packet.destination), buffer, now);
+  else
+    shape.branches(
+        b.input, packet.source, packet.cores,
+        [&](const Branch &branch) { ask(branch.output, buffer, now); });
+}
+
+/// Whether there is a place for the head of `buffer` behind `output`; if not,
+/// the output is looked at again when there may be.
+inline bool Network::hasPlace(uint32_t output, const Buffer &buffer,
+                              Cycle now) {
+  uint32_t index = placesOf(output, buffer.channel);
+  Places &p = places_[index];
+  if (!p.limited)
+    return true;
+  uint32_t needed = outputs[output].isRing && buffer.feeder == none ? 2 : 1;
+  if (slots - p.used >= needed || freePlaces(index, now) >= needed)
+    return true;
+  if (p.pending == 0)
+    p.wanted = true;
+  else
+    wake(output, releases[size_t(index) * slots + p.first]);
+  return false;
 }
 
 void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
@@ -190,40 +221,28 @@ void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
     return;
   if (o.free > now)
     return wake(output, o.free);
-  uint32_t router = shape.outputs()[output].router;
-  const uint64_t *bits = askersOf(output);
-  uint32_t words = askingWords[output];
+  const uint64_t *bits = asking.data() + o.asking;
+  const uint32_t *bufferOf = bufferAt.data() + firstBuffer[o.router];
   // From the one whose turn it is, once around.
+  const uint64_t fromTurn = ~uint64_t(0) << (o.turn % 64);
   uint32_t word = o.turn / 64;
-  for (uint32_t i = 0; i <= words;
-       ++i, word = word + 1 == words ? 0 : word + 1) {
+  for (uint32_t i = 0; i <= o.words;
+       ++i, word = word + 1 == o.words ? 0 : word + 1) {
     uint64_t rest = bits[word];
     if (i == 0)
-      rest &= ~uint64_t(0) << (o.turn % 64);
-    else if (i == words)
-      rest &= (uint64_t(1) << (o.turn % 64)) - 1;
+      rest &= fromTurn;
+    else if (i == o.words)
+      rest &= ~fromTurn;
     for (; rest; rest &= rest - 1) {
       uint32_t bit = word * 64 + uint32_t(std::countr_zero(rest));
-      uint32_t buffer = bufferAt[firstBuffer[router] + bit];
-      uint32_t input = bufferPlace[buffer].input;
-      uint32_t channel = bufferPlace[buffer].channel;
-      if (limited(output, channel)) {
-        uint32_t index = placesOf(output, channel);
-        uint32_t needed = shape.entersRing(input, output) ? 2 : 1;
-        if (freePlaces(index, now) < needed) {
-          Places &p = places_[index];
-          if (p.pending == 0)
-            p.wanted = true;
-          else
-            wake(output, releases[size_t(index) * slots + p.first]);
-          continue;
-        }
-      }
+      uint32_t buffer = bufferOf[bit];
+      if (!hasPlace(output, buffers[buffer], now))
+        continue;
       if (o.blocked != never) {
         links[output].blockedCycles += now - o.blocked;
         o.blocked = never;
       }
-      o.turn = bit + 1 == shape.inputsOf(router) * vcs ? 0 : bit + 1;
+      o.turn = bit + 1 == o.bits ? 0 : bit + 1;
       return grant(output, buffer, now, listener);
     }
   }
@@ -235,28 +254,26 @@ void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
                     NetworkListener &listener) {
   Output &o = outputs[output];
   Buffer &b = buffers[buffer];
-  const Topology::Output &to = shape.outputs()[output];
-  uint32_t channel = bufferPlace[buffer].channel, index = b.head;
-  uint32_t bit = bufferPlace[buffer].bit;
-  askersOf(output)[bit / 64] &= ~(uint64_t(1) << (bit % 64));
-  --o.askers;
-  uint32_t flits = packets[index].flits;
+  const uint32_t index = b.head;
+  const uint32_t flits = packets[index].flits;
+  const uint32_t bytes = packets[index].packet.bytes;
+  asking[o.asking + b.bit / 64] &= ~(uint64_t(1) << (b.bit % 64));
   o.free = now + flits;
-  if (o.askers != 0)
+  if (--o.askers != 0)
     wake(output, o.free);
   LinkCounters &link = links[output];
   ++link.packets;
   link.flits += flits;
-  link.bytes += packets[index].packet.bytes;
-  byteHopCount += packets[index].packet.bytes;
-  if (limited(output, channel))
-    ++places_[placesOf(output, channel)].used;
+  link.bytes += bytes;
+  byteHopCount += bytes;
+  Places &p = places_[placesOf(output, b.channel)];
+  p.used += p.limited;
 
   bool last = --b.branches == 0;
   copied += !last;
-  if (to.endpoint != none) {
+  if (o.endpoint != none) {
     ++ejected;
-    listener.delivers(packets[index].packet, to.endpoint,
+    listener.delivers(packets[index].packet, o.endpoint,
                       now + hopCycles + flits - 1);
     if (last) {
       leave(buffer, now, listener);
@@ -268,7 +285,7 @@ void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
   uint32_t sent = index;
   if (!packets[index].packet.cores.empty()) {
     Rectangle part;
-    shape.branches(bufferPlace[buffer].input, packets[index].packet.source,
+    shape.branches(b.input, packets[index].packet.source,
                    packets[index].packet.cores, [&](const Branch &branch) {
                      if (branch.output == output)
                        part = branch.cores;
@@ -282,7 +299,7 @@ void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
   }
   if (last)
     leave(buffer, now, listener);
-  packets[sent].buffer = to.input * vcs + channel;
+  packets[sent].buffer = o.buffers + b.channel;
   wheel.put(now + hopCycles, Arrive << kindShift | sent);
 }
 
@@ -294,16 +311,14 @@ void Network::leave(uint32_t buffer, Cycle now, NetworkListener &listener) {
   countOccupancy(buffer, now);
   ++counters[buffer].left;
   counters[buffer].waitCycles += now - flight.arrived;
-  const BufferPlace &place = bufferPlace[buffer];
-  const Topology::Input &input = shape.inputs()[place.input];
-  if (input.output != none) {
-    giveBack(input.output, place.channel, now + flight.flits - 1 + hopCycles);
+  if (b.feeder != none) {
+    giveBack(b.feeder, b.channel, now + flight.flits - 1 + hopCycles);
   } else {
-    uint32_t queue = 2 * input.endpoint + unsigned(flight.packet.traffic);
+    uint32_t queue = 2 * b.endpoint + unsigned(flight.packet.traffic);
     --sourceCount[queue];
     if (watched[queue]) {
       watched[queue] = 0;
-      listener.sourceAdvanced(input.endpoint, flight.packet.traffic);
+      listener.sourceAdvanced(b.endpoint, flight.packet.traffic);
     }
   }
   b.ready = now + flight.flits;
@@ -370,10 +385,8 @@ bool Network::conserves() const {
 bool Network::consistent() const {
   size_t numPackets = packets.size(), numBuffers = shape.inputs().size() * vcs;
   size_t numOutputs = shape.outputs().size();
-  size_t words = askingOffset.back() + askingWords.back();
-  if (buffers.size() != numBuffers || counters.size() != numBuffers ||
-      outputs.size() != numOutputs || links.size() != numOutputs ||
-      places_.size() != numOutputs * vcs ||
+  size_t words = outputs.back().asking + outputs.back().words;
+  if (counters.size() != numBuffers || links.size() != numOutputs ||
       releases.size() != places_.size() * slots ||
       sourceCount.size() != size_t(shape.endpoints()) * 2 ||
       watched.size() != sourceCount.size() || asking.size() != words)
@@ -410,18 +423,18 @@ bool Network::consistent() const {
       return false;
   std::vector<uint32_t> asks(numBuffers);
   for (uint32_t o = 0; o != numOutputs; ++o) {
-    uint32_t bits = shape.inputsOf(shape.outputs()[o].router) * vcs, count = 0;
-    for (uint32_t w = 0; w != askingWords[o]; ++w) {
-      uint64_t word = asking[askingOffset[o] + w];
+    const Output &output = outputs[o];
+    uint32_t bits = output.bits, count = 0;
+    for (uint32_t w = 0; w != output.words; ++w) {
+      uint64_t word = asking[output.asking + w];
       if (bits - w * 64 < 64 && word >> (bits - w * 64))
         return false;
       for (; word; word &= word - 1, ++count) {
         uint32_t bit = w * 64 + uint32_t(std::countr_zero(word));
-        uint32_t router = shape.outputs()[o].router;
-        ++asks[bufferAt[firstBuffer[router] + bit]];
+        ++asks[bufferAt[firstBuffer[output.router] + bit]];
       }
     }
-    if (count != outputs[o].askers || outputs[o].turn >= bits)
+    if (count != output.askers || output.turn >= bits)
       return false;
   }
   for (uint32_t i = 0; i != numBuffers; ++i)

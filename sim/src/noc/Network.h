@@ -144,9 +144,16 @@ public:
   bool conserves() const;
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, wheel, packets, freePackets, buffers, outputs, asking, releases,
-           places_, sourceCount, watched, links, counters, current, underWay,
-           injected, copied, ejected, byteHopCount);
+    fields(ar, wheel, packets, freePackets, asking, releases, sourceCount,
+           watched, links, counters, current, underWay, injected, copied,
+           ejected, byteHopCount);
+    // Their numbers and where they are do not change.
+    for (Buffer &buffer : buffers)
+      fields(ar, buffer);
+    for (Output &output : outputs)
+      fields(ar, output);
+    for (Places &places : places_)
+      fields(ar, places);
     if constexpr (A::loading)
       if (!consistent())
         ar.fail();
@@ -174,6 +181,12 @@ private:
     uint32_t branches = 0; ///< Outputs that the head still asks for.
     Cycle ready = 0;       ///< From when on the next head may ask.
     Cycle countedTo = 0;
+
+    // Where it is.
+    uint32_t input = 0, channel = 0, router = 0;
+    uint32_t bit = 0;         ///< In `asking` of its router's outputs.
+    uint32_t feeder = none;   ///< The output that it is behind, or none.
+    uint32_t endpoint = none; ///< Else the endpoint that it comes from.
     template <typename A> void serialize(A &ar) {
       fields(ar, head, tail, count, branches, ready, countedTo);
     }
@@ -184,6 +197,15 @@ private:
     Cycle blocked = never; ///< Since when it could send but for a place.
     uint32_t turn = 0;     ///< Whose turn it is.
     uint32_t askers = 0;
+
+    // Where it is.
+    uint32_t router = 0;
+    uint32_t endpoint = none; ///< That it leads to,
+    uint32_t buffers = none;  ///< or the first buffer of the input.
+    uint32_t asking = 0;      ///< Its part of `asking`,
+    uint32_t words = 0;       ///< so many words
+    uint32_t bits = 0;        ///< and bits.
+    bool isRing = false;      ///< Who enters here enters a ring.
     template <typename A> void serialize(A &ar) {
       fields(ar, free, wake, blocked, turn, askers);
     }
@@ -194,6 +216,7 @@ private:
     uint32_t used = 0;
     uint32_t first = 0, pending = 0; ///< In its part of `releases`.
     bool wanted = false;             ///< Its output waits for a place.
+    bool limited = false; ///< Else there is always one; it never changes.
     template <typename A> void serialize(A &ar) {
       fields(ar, used, first, pending, wanted);
     }
@@ -202,7 +225,6 @@ private:
   uint32_t placesOf(uint32_t output, uint32_t channel) const {
     return output * vcs + channel;
   }
-  bool limited(uint32_t output, uint32_t channel) const;
   /// Places that are free in `now`.
   uint32_t freePlaces(uint32_t index, Cycle now);
   void giveBack(uint32_t output, uint32_t channel, Cycle usable);
@@ -210,15 +232,14 @@ private:
   void markAsked(uint32_t output);
   void arrive(uint32_t flight, Cycle now);
   void becomeFront(uint32_t buffer, Cycle now);
+  void ask(uint32_t output, uint32_t buffer, Cycle now);
+  bool hasPlace(uint32_t output, const Buffer &buffer, Cycle now);
   void arbitrate(uint32_t output, Cycle now, NetworkListener &listener);
   void grant(uint32_t output, uint32_t buffer, Cycle now,
              NetworkListener &listener);
   void leave(uint32_t buffer, Cycle now, NetworkListener &listener);
   void countOccupancy(uint32_t buffer, Cycle now);
   uint32_t newFlight();
-  uint64_t *askersOf(uint32_t output) {
-    return asking.data() + askingOffset[output];
-  }
   bool consistent() const;
 
   Topology shape;
@@ -229,13 +250,6 @@ private:
   std::vector<uint32_t> freePackets;
   std::vector<Buffer> buffers; ///< Input × virtual channel.
   std::vector<Output> outputs;
-  std::vector<uint32_t> askingOffset, askingWords;
-  /// Where a buffer is.
-  struct BufferPlace {
-    uint32_t input = 0, channel = 0, router = 0;
-    uint32_t bit = 0; ///< In `asking` of its router's outputs.
-  };
-  std::vector<BufferPlace> bufferPlace;
   std::vector<uint32_t> firstBuffer; ///< By router, in `bufferAt`.
   std::vector<uint32_t> bufferAt;    ///< By router and bit.
   std::vector<uint64_t> asking;      ///< Bits of (place × channel), by output.

@@ -217,6 +217,24 @@ TEST(DmaBanks, AStoreToACoreIsAnsweredWhenItIsWritten) {
   }
 }
 
+// A burst of another core's engine goes around this core's streams: ten rows in
+// bank 0.
+TEST(DmaBanks, AnotherCoresBurstGoesAroundAStream) {
+  Architecture arch = tinyArchitecture();
+  Banks banks(arch), others(arch);
+  AccessPattern rows;
+  rows.td = tensor(Space::Spm, NumericFormat::I8, {10, 16}, 0);
+  rows.td.strides[0] = 256;
+  rows.outer = 1;
+  rows.setEnds();
+  rows.outerStep = 1;
+  EXPECT_EQ(banks.place(BankUser::MatrixA, rows, 10, 100, 1), 110u);
+  BankAccess access(others.layout);
+  access.add(0, 4);
+  access.cycles();
+  EXPECT_EQ(banks.place(access, 102).first, 110u);
+}
+
 // What comes, or is read, is there before what starts later.
 TEST(DmaBanks, AStreamGoesAroundWhatIsKnown) {
   Architecture arch = tinyArchitecture();

@@ -7,9 +7,8 @@
 //
 // The address mapping as a channel's controller asks for it: bank, row and
 // column of an atom, and how many of its successors follow it in its row. A
-// mapping only moves bits, so the place of an atom is that of its block (the
-// address without its lowest bits) and that of its place in the block, or-ed
-// together; the places in a block are in a table.
+// mapping only moves bits, so the place of an atom is that of its number's
+// lowest bits, that of the next ones, …, or-ed together; these are in tables.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,75 +16,61 @@
 #define TESSERA_SIM_MEMORY_DRAM_ATOMMAP_H
 
 #include "memory/dram/Channel.h"
-#include <bit>
 
 namespace tessera::sim::dram {
 
 class AtomMap {
 public:
-  /// Of a device of `dram`; both references stay. `channel` is any of its.
+  /// Of a device of `dram`; `channel` is any of its.
   AtomMap(const DramConfig &dram, const DramMapping &mapping,
-          const Channel &channel)
-      : mapping(mapping), channel(channel), capacity(dram.bytes),
-        atomBytes(std::max<uint64_t>(1, dram.atomBytes())),
-        latest(dram.channels, {~uint64_t(0), Place()}) {
-    for (uint32_t i = 0; i != blockAtoms; ++i)
-      table[i].place = decode(i);
-    for (uint32_t i = blockAtoms; i-- != 0;) {
-      table[i].run = 1;
-      if (i + 1 == blockAtoms)
-        continue;
-      const Place &here = table[i].place, &next = table[i + 1].place;
+          const Channel &channel) {
+    const uint64_t atomBytes = std::max<uint64_t>(1, dram.atomBytes());
+    for (unsigned low = 0; low == 0 || dram.bytes / atomBytes >> low != 0;
+         low += digitBits) {
+      Table &table = tables.emplace_back();
+      for (uint64_t digit = 0; digit != digits; ++digit) {
+        // What lies beyond the device is never asked for.
+        uint64_t address = (digit << low) * atomBytes;
+        if (address >= dram.bytes)
+          break;
+        DramCoordinates at = mapping.decode(address);
+        table[digit] = {at.channel, channel.bankOf(at), uint32_t(at.row),
+                        at.column};
+      }
+    }
+    runs.fill(1);
+    for (uint64_t i = digits - 1; i-- != 0;) {
+      const Place &here = tables[0][i], &next = tables[0][i + 1];
       if (here.channel == next.channel && here.bank == next.bank &&
           here.row == next.row && here.column + 1 == next.column)
-        table[i].run = table[i + 1].run + 1;
+        runs[i] = runs[i + 1] + 1;
     }
   }
 
-  /// Of channel `channel`: atoms `atom` to `atom` + `most` - 1, as far as they
-  /// follow each other in one row.
-  Access run(uint32_t channel, uint64_t atom, uint32_t most) {
-    uint64_t block = atom / blockAtoms;
-    auto &[decoded, base] = latest[channel];
-    if (block != decoded) {
-      decoded = block;
-      base = decode(block * blockAtoms);
-    }
-    const Entry &entry = table[atom % blockAtoms];
+  /// Atoms `atom` to `atom` + `most` - 1, as far as they follow each other in
+  /// one row.
+  Access run(uint64_t atom, uint32_t most) const {
     Access access;
-    access.bank = base.bank | entry.place.bank;
-    access.row = base.row | entry.place.row;
-    access.column = base.column | entry.place.column;
-    access.atoms = std::min(most, entry.run);
+    access.atoms = std::min(most, runs[atom % digits]);
+    for (const Table &table : tables) {
+      const Place &part = table[atom % digits];
+      access.bank |= part.bank;
+      access.row |= part.row;
+      access.column |= part.column;
+      atom /= digits;
+    }
     return access;
   }
 
 private:
-  static constexpr uint32_t blockAtoms = 64;
+  static constexpr unsigned digitBits = 6;
+  static constexpr uint64_t digits = 1 << digitBits;
   struct Place {
     uint32_t channel = 0, bank = 0, row = 0, column = 0;
   };
-  struct Entry {
-    Place place;
-    uint32_t run = 1;
-  };
-
-  /// Beyond the device's capacity (a device smaller than a block) the place is
-  /// never asked for.
-  Place decode(uint64_t atom) const {
-    uint64_t address = atom * atomBytes;
-    if (address >= capacity)
-      return {};
-    DramCoordinates at = mapping.decode(address);
-    return {at.channel, channel.bankOf(at), uint32_t(at.row), at.column};
-  }
-
-  const DramMapping &mapping;
-  const Channel &channel;
-  const uint64_t capacity, atomBytes;
-  std::array<Entry, blockAtoms> table;
-  /// A block and its place, by channel.
-  std::vector<std::pair<uint64_t, Place>> latest;
+  using Table = std::array<Place, digits>;
+  std::vector<Table> tables; ///< From the lowest digit of an atom's number.
+  std::array<uint32_t, digits> runs{};
 };
 
 } // namespace tessera::sim::dram

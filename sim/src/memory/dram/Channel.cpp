@@ -132,45 +132,42 @@ Channel::Candidate Channel::readyColumn(Cycle now) {
 
 Channel::Candidate Channel::readyColumnByGroup(Cycle now) {
   const bool write = writeMode;
-  const uint64_t *orders = queue.groupOrders(write);
+  const RequestQueue::GroupFirst *firsts = queue.groupFirsts(write);
   const Cycle *times = groupColumn[write].data();
-  uint64_t order = RequestQueue::never;
-  uint32_t oldest = 0, first = 0;
-  bool anyReady = false;
+  RequestQueue::GroupFirst oldest;
   Cycle later = never;
+  uint32_t first = 0;
   for (const Rank &rank : ranks) {
-    const uint32_t end = first + groupsPerRank;
-    const Cycle rankTime = rank.column[write];
-    uint64_t mine = RequestQueue::never;
-    // Few steps: not worth vectors.
-#pragma clang loop vectorize(disable) unroll(disable)
-    for (; first != end; ++first) {
-      const uint64_t its = orders[first];
-      if (its == RequestQueue::never)
-        continue;
-      const Cycle time = std::max(times[first], rankTime);
-      if (time > now) {
-        later = std::min(later, time);
-      } else if (its < mine) {
-        mine = its;
-        if (its < order)
-          oldest = first;
-      }
-    }
-    if (mine == RequestQueue::never)
+    uint64_t groups = queue.groupsWithHit(write).bits(first, groupsPerRank);
+    const uint32_t base = first;
+    first += groupsPerRank;
+    if (groups == 0)
       continue;
+    if (rank.column[write] > now) {
+      later = std::min(later, rank.column[write]);
+      continue;
+    }
+    uint64_t before = oldest.order;
+    bool anyReady = false;
+    for (; groups; groups &= groups - 1) {
+      const uint32_t group = base + uint32_t(std::countr_zero(groups));
+      if (times[group] > now) {
+        later = std::min(later, times[group]);
+        continue;
+      }
+      anyReady = true;
+      if (firsts[group].order < oldest.order)
+        oldest = firsts[group];
+    }
     // The others of the oldest one's rank wait for it.
-    later = std::min(later, now + (anyReady ? 1 : t.columnRank));
-    anyReady = true;
-    order = std::min(order, mine);
+    if (anyReady)
+      later = std::min(
+          later, now + (before != RequestQueue::never ? 1 : t.columnRank));
   }
   columnBound = later;
-  if (!anyReady)
+  if (oldest.order == RequestQueue::never)
     return {};
-  uint32_t bank = oldest * banksPerGroup;
-  while (queue.hitOrder(bank, write) != order)
-    ++bank;
-  return {order, queue.hit(bank, write)};
+  return {oldest.order, queue.hit(oldest.bank, write)};
 }
 
 Channel::Candidate Channel::readyColumnByBank(Cycle now) {
@@ -178,36 +175,26 @@ Channel::Candidate Channel::readyColumnByBank(Cycle now) {
   uint64_t order = RequestQueue::never;
   uint32_t oldest = 0;
   Cycle later = never;
-  for (uint32_t first = 0; first < banks.size(); first += banksPerWord) {
-    uint64_t bits = queue.withHit(write).bits(first, banksPerWord);
-    if (bits == 0)
-      continue;
-    Cycle rankTime = rankOf(first).column[write];
-    if (rankTime > now) {
-      later = std::min(later, rankTime);
-      continue;
+  queue.groupsWithHit(write).forEach([&](uint32_t group) {
+    const uint32_t first = group << groupShift;
+    Cycle groupTime =
+        std::max(rankOf(first).column[write], groupColumn[write][group]);
+    if (groupTime > now) {
+      later = std::min(later, groupTime);
+      return;
     }
-    while (bits) {
-      uint32_t group = 0;
-      uint64_t part = nextGroup(bits, group, first);
-      Cycle groupTime = groupColumn[write][group];
-      if (groupTime > now) {
-        later = std::min(later, groupTime);
+    for (uint32_t bank = first; bank != first + banksPerGroup; ++bank) {
+      const uint64_t mine = queue.hitOrder(bank, write);
+      if (mine == RequestQueue::never || dueBanks[bank])
         continue;
-      }
-      for (; part; part &= part - 1) {
-        uint32_t bank = first + uint32_t(std::countr_zero(part));
-        if (dueBanks[bank])
-          continue;
-        Cycle time = banks[bank].column[write];
-        later = std::min(later, std::max(time, now + 1));
-        uint64_t mine = queue.hitOrder(bank, write);
-        bool older = time <= now && mine < order;
-        order = older ? mine : order;
-        oldest = older ? bank : oldest;
+      const Cycle time = banks[bank].column[write];
+      later = std::min(later, std::max(time, now + 1));
+      if (time <= now && mine < order) {
+        order = mine;
+        oldest = bank;
       }
     }
-  }
+  });
   columnBound = later;
   if (order == RequestQueue::never)
     return {};
@@ -308,187 +295,16 @@ bool Channel::protectsRow(uint32_t bank) const {
 }
 
 //===----------------------------------------------------------------------===//
-// The command buses
-//===----------------------------------------------------------------------===//
-
-bool Channel::issueOnSharedBus(Cycle now, std::vector<Completion> &done) {
-  EntryIndex entry = now < activeBound ? noEntry : readyActive(now);
-  if (entry == noEntry) {
-    if (issueRefresh(now))
-      return true;
-    if (!refreshQueue.empty())
-      return false;
-    chooseMode();
-    Candidate column = now < columnBound ? Candidate() : readyColumn(now);
-    entry = now < rowBound ? column.entry : readyRow(now, column).entry;
-    if (entry != column.entry)
-      columnBound = std::min(columnBound, now + 1);
-  }
-  if (entry == noEntry)
-    return false;
-  issueFor(entry, now, done);
-  return true;
-}
-
-bool Channel::issueColumn(Cycle now, std::vector<Completion> &done) {
-  EntryIndex entry = now < activeBound ? noEntry : readyActive(now);
-  if (entry == noEntry && refreshQueue.empty()) {
-    chooseMode();
-    if (now >= columnBound)
-      entry = readyColumn(now).entry;
-  }
-  if (entry == noEntry)
-    return false;
-  issueHit(entry, now, done);
-  return true;
-}
-
-bool Channel::issueRow(Cycle now, std::vector<Completion> &done) {
-  chooseMode();
-  EntryIndex entry = now < rowBound ? noEntry : readyRow(now, {}).entry;
-  if (entry == noEntry)
-    return false;
-  issueFor(entry, now, done);
-  return true;
-}
-
-void Channel::issueHit(EntryIndex index, Cycle now,
-                       std::vector<Completion> &done) {
-  Entry &entry = queue[index];
-  count.rowHits += !entry.counted;
-  entry.counted = true;
-  column(index, now, done);
-}
-
-void Channel::issueFor(EntryIndex index, Cycle now,
-                       std::vector<Completion> &done) {
-  Entry &entry = queue[index];
-  uint32_t bank = entry.access.bank;
-  bool opensRow = !queue.isOpen(bank);
-  bool isColumn = !opensRow && (queue.active(bank) == index ||
-                                queue.hit(bank, entry.access.write) == index);
-  if (isColumn)
-    return issueHit(index, now, done);
-  if (!entry.counted) {
-    entry.counted = true;
-    ++(opensRow ? count.rowMisses : count.rowConflicts);
-  }
-  if (!opensRow)
-    return precharge(bank, now);
-  const uint32_t row = entry.access.row;
-  const bool write = entry.access.write;
-  queue.activate(index);
-  activate(bank, row, now);
-  activeBound = std::min(activeBound, columnTime(bank, write));
-  Cycle &opening = rowsOpening[!write];
-  opening = std::max(opening, banks[bank].column[!write]);
-}
-
-void Channel::step(Cycle now, std::vector<Completion> &done) {
-  if (nextRefresh <= now || !refreshQueue.empty() || dueCount != 0)
-    return stepRefreshing(now, done);
-  if (t.rowBus) {
-    issueColumn(now, done);
-    issueRow(now, done);
-  } else {
-    issueOnSharedBus(now, done);
-  }
-  // Offers of the next clock may come before the mode is chosen.
-  next = nextMode() != writeMode ? now
-                                 : std::min(std::min(nextRefresh, activeBound),
-                                            std::min(columnBound, rowBound));
-  next = std::max(next, now + 1);
-  assert((next != never || queue.empty()) && "requests wait for nothing");
-}
-
-/// As step(), where a refresh waits or begins to.
-void Channel::stepRefreshing(Cycle now, std::vector<Completion> &done) {
-  wake = never;
-  if (nextRefresh <= now)
-    startRefreshes(now);
-  forgetBounds();
-  bool issued;
-  if (t.rowBus) {
-    issued = issueColumn(now, done);
-    issued |=
-        issueRefresh(now) || (refreshQueue.empty() && issueRow(now, done));
-  } else {
-    issued = issueOnSharedBus(now, done);
-  }
-  next = std::min({wake, nextRefresh, activeBound});
-  if (refreshQueue.empty())
-    next = std::min({next, columnBound, rowBound});
-  if (issued)
-    next = now;
-  next = std::max(next, now + 1);
-  forgetBounds();
-}
-
-void Channel::advance(Cycle now, std::vector<Completion> &done) {
-  while (next < now) {
-    skipRefreshes(now);
-    if (next < now)
-      step(next, done);
-  }
-}
-
-uint32_t Channel::offer(const Access &access, Cycle now,
-                        std::vector<Completion> &done) {
-  assert(access.bank < banks.size() && "an unknown bank");
-  auto push = [&](Access part, uint32_t skipped, uint32_t atoms) {
-    part.column += skipped;
-    part.atoms = std::min(atoms, queue.room(access.write));
-    if (part.atoms == 0)
-      return 0u;
-    countOccupancy(now);
-    RequestQueue::Place place = queue.push(part, now);
-    Cycle then = never;
-    if (access.write == writeMode && place == RequestQueue::Place::FirstHit) {
-      then = columnTime(access.bank, writeMode);
-      columnBound = std::min(columnBound, then);
-    }
-    if (access.write == writeMode && place == RequestQueue::Place::FirstOther) {
-      then = rowTime(access.bank);
-      rowBound = std::min(rowBound, then);
-    }
-    if (nextMode() != writeMode)
-      then = now;
-    next = std::min(next, std::max(then, now));
-    return part.atoms;
-  };
-  if (access.write || queue.size(true) == 0)
-    return push(access, 0, access.atoms);
-  // Atom by atom: a waiting write may have the data of some.
-  uint32_t taken = 0, run = 0; // Taken in all; of these, before this run.
-  Access atom = access;
-  for (uint32_t i = 0; i != access.atoms; ++i) {
-    atom.column = access.column + i;
-    if (!queue.holdsWrite(atom))
-      continue;
-    if (i != run) {
-      taken += push(access, run, i - run);
-      if (taken != i)
-        return taken;
-    }
-    done.push_back({access.token, now + 1});
-    ++count.readsFromWriteQueue;
-    taken = run = i + 1;
-  }
-  if (run != access.atoms)
-    taken += push(access, run, access.atoms - run);
-  return taken;
-}
-
-//===----------------------------------------------------------------------===//
-// Commands
+// Column commands
 //===----------------------------------------------------------------------===//
 
 static void raise(Cycle &earliest, Cycle time) {
   earliest = std::max(earliest, time);
 }
 
-void Channel::column(EntryIndex index, Cycle now,
-                     std::vector<Completion> &done) {
+[[gnu::always_inline]] inline void
+Channel::column(EntryIndex index, bool opened, Cycle now,
+                std::vector<Completion> &done) {
   const Entry &entry = queue[index];
   const bool write = entry.access.write;
   const uint32_t bank = entry.access.bank, group = groupOf(bank);
@@ -527,8 +343,8 @@ void Channel::column(EntryIndex index, Cycle now,
   ++(write ? count.writes : count.reads);
   count.dataClocks += t.burst;
   countOccupancy(now);
-  bool opened = queue.active(bank) == index;
-  if (uint32_t atoms = queue.retire(index); atoms != 0 && !write)
+  uint32_t atoms = opened ? queue.retireActive(index) : queue.retireHit(index);
+  if (atoms != 0 && !write)
     done.push_back({token, now + t.readLatency, atoms});
   // Those behind the one for which the row was opened come into view; and the
   // row may no longer be kept open.
@@ -542,6 +358,220 @@ void Channel::column(EntryIndex index, Cycle now,
       queue.hit(bank, true) == noEntry && queue.active(bank) == noEntry)
     closeRow(bank, banks[bank].precharge);
 }
+
+/// Of an entry whose row is open; `opened` for it.
+inline void Channel::issueHit(EntryIndex index, bool opened, Cycle now,
+                              std::vector<Completion> &done) {
+  Entry &entry = queue[index];
+  count.rowHits += !entry.counted;
+  entry.counted = true;
+  column(index, opened, now, done);
+}
+
+//===----------------------------------------------------------------------===//
+// The command buses
+//===----------------------------------------------------------------------===//
+
+bool Channel::issueOnSharedBus(Cycle now, std::vector<Completion> &done) {
+  EntryIndex entry = now < activeBound ? noEntry : readyActive(now);
+  if (entry == noEntry) {
+    if (issueRefresh(now))
+      return true;
+    if (!refreshQueue.empty())
+      return false;
+    chooseMode();
+    Candidate column = now < columnBound ? Candidate() : readyColumn(now);
+    entry = now < rowBound ? column.entry : readyRow(now, column).entry;
+    if (entry != column.entry)
+      columnBound = std::min(columnBound, now + 1);
+  }
+  if (entry == noEntry)
+    return false;
+  issueFor(entry, now, done);
+  return true;
+}
+
+bool Channel::issueColumn(Cycle now, std::vector<Completion> &done) {
+  EntryIndex entry = now < activeBound ? noEntry : readyActive(now);
+  if (entry == noEntry && refreshQueue.empty()) {
+    chooseMode();
+    if (now >= columnBound)
+      entry = readyColumn(now).entry;
+  }
+  if (entry == noEntry)
+    return false;
+  issueHit(entry, queue.active(queue[entry].access.bank) == entry, now, done);
+  return true;
+}
+
+bool Channel::issueRow(Cycle now, std::vector<Completion> &done) {
+  chooseMode();
+  EntryIndex entry = now < rowBound ? noEntry : readyRow(now, {}).entry;
+  if (entry == noEntry)
+    return false;
+  issueFor(entry, now, done);
+  return true;
+}
+
+void Channel::issueFor(EntryIndex index, Cycle now,
+                       std::vector<Completion> &done) {
+  Entry &entry = queue[index];
+  uint32_t bank = entry.access.bank;
+  bool opensRow = !queue.isOpen(bank);
+  bool isColumn = !opensRow && (queue.active(bank) == index ||
+                                queue.hit(bank, entry.access.write) == index);
+  if (isColumn)
+    return issueHit(index, queue.active(bank) == index, now, done);
+  if (!entry.counted) {
+    entry.counted = true;
+    ++(opensRow ? count.rowMisses : count.rowConflicts);
+  }
+  if (!opensRow)
+    return precharge(bank, now);
+  const uint32_t row = entry.access.row;
+  const bool write = entry.access.write;
+  queue.activate(index);
+  activate(bank, row, now);
+  activeBound = std::min(activeBound, columnTime(bank, write));
+  Cycle &opening = rowsOpening[!write];
+  opening = std::max(opening, banks[bank].column[!write]);
+}
+
+void Channel::step(Cycle now, std::vector<Completion> &done) {
+  if (nextRefresh <= now || refreshing())
+    return stepRefreshing(now, done);
+  if (t.rowBus) {
+    if (now >= std::min(activeBound, columnBound) || turns)
+      issueColumn(now, done);
+    if (now >= rowBound || nextMode() != writeMode)
+      issueRow(now, done);
+  } else {
+    issueOnSharedBus(now, done);
+  }
+  findNext(now);
+}
+
+/// At the end of a step without refreshes.
+inline void Channel::findNext(Cycle now) {
+  // Offers of the next clock may come before the mode is chosen.
+  turns = nextMode() != writeMode;
+  next = turns ? now
+               : std::min(std::min(nextRefresh, activeBound),
+                          std::min(columnBound, rowBound));
+  next = std::max(next, now + 1);
+  assert((next != never || queue.empty()) && "requests wait for nothing");
+}
+
+/// As step(), where nothing else can be issued before: streams spend their time
+/// here.
+inline void Channel::stepColumn(Cycle now, std::vector<Completion> &done) {
+  EntryIndex entry = readyColumnByGroup(now).entry;
+  if (entry != noEntry)
+    issueHit(entry, false, now, done);
+  // That may have been the last one before the direction changes.
+  if (t.rowBus && (now >= rowBound || nextMode() != writeMode))
+    issueRow(now, done);
+  findNext(now);
+}
+
+/// As step(), where a refresh waits or begins to.
+void Channel::stepRefreshing(Cycle now, std::vector<Completion> &done) {
+  wake = never;
+  if (nextRefresh <= now)
+    startRefreshes(now);
+  forgetBounds();
+  bool issued;
+  if (t.rowBus) {
+    issued = issueColumn(now, done);
+    issued |=
+        issueRefresh(now) || (refreshQueue.empty() && issueRow(now, done));
+  } else {
+    issued = issueOnSharedBus(now, done);
+  }
+  next = std::min({wake, nextRefresh, activeBound});
+  if (refreshQueue.empty())
+    next = std::min({next, columnBound, rowBound});
+  if (issued)
+    next = now;
+  next = std::max(next, now + 1);
+  forgetBounds();
+}
+
+Cycle Channel::goThrough(Cycle open, Cycle last,
+                         std::vector<Completion> &done) {
+  while (!queue.empty()) {
+    Cycle now = std::max(next, open);
+    if (now > last)
+      break;
+    if (now < std::min(std::min(nextRefresh, activeBound), rowBound) &&
+        now >= rowsOpening[writeMode] && !turns && !refreshing())
+      stepColumn(now, done);
+    else
+      step(now, done);
+    open = now + 1;
+  }
+  return open;
+}
+
+void Channel::advance(Cycle now, std::vector<Completion> &done) {
+  while (next < now) {
+    skipRefreshes(now);
+    if (next < now)
+      step(next, done);
+  }
+}
+
+uint32_t Channel::offer(const Access &access, Cycle now,
+                        std::vector<Completion> &done) {
+  assert(access.bank < banks.size() && "an unknown bank");
+  auto push = [&](Access part, uint32_t skipped, uint32_t atoms) {
+    part.column += skipped;
+    part.atoms = std::min(atoms, queue.room(access.write));
+    if (part.atoms == 0)
+      return 0u;
+    countOccupancy(now);
+    RequestQueue::Place place = queue.push(part, now);
+    Cycle then = never;
+    if (access.write == writeMode && place == RequestQueue::Place::FirstHit) {
+      then = columnTime(access.bank, writeMode);
+      columnBound = std::min(columnBound, then);
+    }
+    if (access.write == writeMode && place == RequestQueue::Place::FirstOther) {
+      then = rowTime(access.bank);
+      rowBound = std::min(rowBound, then);
+    }
+    turns = nextMode() != writeMode;
+    if (turns)
+      then = now;
+    next = std::min(next, std::max(then, now));
+    return part.atoms;
+  };
+  if (access.write || queue.size(true) == 0)
+    return push(access, 0, access.atoms);
+  // Atom by atom: a waiting write may have the data of some.
+  uint32_t taken = 0, run = 0; // Taken in all; of these, before this run.
+  Access atom = access;
+  for (uint32_t i = 0; i != access.atoms; ++i) {
+    atom.column = access.column + i;
+    if (!queue.holdsWrite(atom))
+      continue;
+    if (i != run) {
+      taken += push(access, run, i - run);
+      if (taken != i)
+        return taken;
+    }
+    done.push_back({access.token, now + 1});
+    ++count.readsFromWriteQueue;
+    taken = run = i + 1;
+  }
+  if (run != access.atoms)
+    taken += push(access, run, access.atoms - run);
+  return taken;
+}
+
+//===----------------------------------------------------------------------===//
+// Row commands
+//===----------------------------------------------------------------------===//
 
 void Channel::activate(uint32_t bank, uint32_t row, Cycle now) {
   record(CommandKind::Activate, bank, now);

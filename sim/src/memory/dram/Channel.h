@@ -103,13 +103,19 @@ public:
   /// their data. Commands and their clocks are those of atoms offered singly.
   uint32_t offer(const Access &access, Cycle now,
                  std::vector<Completion> &done);
+  /// Takes the steps up to and including clock `last` while anything waits;
+  /// those before `open` have been taken. The first clock not gone through.
+  Cycle goThrough(Cycle open, Cycle last, std::vector<Completion> &done);
   /// Issues what can be issued in clock `now`, which is at least nextStep().
   void step(Cycle now, std::vector<Completion> &done);
   /// The next clock in which step() can do something.
   Cycle nextStep() const { return next; }
   /// The next step looks at everything, whatever is known of it: for tests of
   /// what is known.
-  void forgetBounds() { columnBound = rowBound = activeBound = 0; }
+  void forgetBounds() {
+    columnBound = rowBound = activeBound = 0;
+    turns = true;
+  }
   /// Clocks in which as many commands can be issued at least as it takes to
   /// make that many places free, at least one. A place comes free with an
   /// activate or a column command, of which one bus takes one a clock; two take
@@ -202,14 +208,19 @@ private:
     columnBound = rowBound = 0;
   }
 
+  bool refreshing() const { return !refreshQueue.empty() || dueCount != 0; }
   void stepRefreshing(Cycle now, std::vector<Completion> &done);
+  void stepColumn(Cycle now, std::vector<Completion> &done);
+  void findNext(Cycle now);
   bool issueOnSharedBus(Cycle now, std::vector<Completion> &done);
   bool issueColumn(Cycle now, std::vector<Completion> &done);
   bool issueRow(Cycle now, std::vector<Completion> &done);
-  void issueHit(EntryIndex entry, Cycle now, std::vector<Completion> &done);
+  void issueHit(EntryIndex entry, bool opened, Cycle now,
+                std::vector<Completion> &done);
   void issueFor(EntryIndex entry, Cycle now, std::vector<Completion> &done);
 
-  void column(EntryIndex entry, Cycle now, std::vector<Completion> &done);
+  void column(EntryIndex entry, bool opened, Cycle now,
+              std::vector<Completion> &done);
   void activate(uint32_t bank, uint32_t row, Cycle now);
   void precharge(uint32_t bank, Cycle now);
   void closeRow(uint32_t bank, Cycle precharged);
@@ -266,6 +277,7 @@ private:
   /// Every command only makes others later, but for what it says below, which
   /// lowers the bounds. They are no state: with 0 everything is looked at.
   Cycle columnBound = 0, rowBound = 0, activeBound = 0;
+  bool turns = true; ///< nextMode() is another one, or may be.
   std::vector<Command> *log = nullptr;
 };
 

@@ -7,6 +7,7 @@
 
 #include "memory/dram/RequestQueue.h"
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace tessera::sim::dram {
@@ -17,11 +18,13 @@ RequestQueue::RequestQueue(uint32_t readEntries, uint32_t writeEntries,
       // Every bank can hold one more whose row is being opened.
       pool(size_t(readEntries) + writeEntries + bankCount), banks(bankCount),
       activeBanks(bankCount), openBanks(bankCount),
-      hitBanks{BankSet(bankCount), BankSet(bankCount)},
       otherBanks{BankSet(bankCount), BankSet(bankCount)},
-      banksPerGroup(banksPerGroup) {
-  for (std::vector<uint64_t> &order : groupLeast)
-    order.assign(bankCount / banksPerGroup, never);
+      hitGroups{BankSet(bankCount / banksPerGroup),
+                BankSet(bankCount / banksPerGroup)},
+      groupShift(uint32_t(std::countr_zero(banksPerGroup))) {
+  assert(std::has_single_bit(banksPerGroup) && "groups have 2^n banks");
+  for (std::vector<GroupFirst> &firsts : groupFirst)
+    firsts.resize(bankCount / banksPerGroup);
   for (auto *orders : {&hitOrders, &otherOrders})
     for (std::vector<uint64_t> &order : *orders)
       order.assign(bankCount, never);
@@ -48,18 +51,22 @@ void RequestQueue::noteHit(uint32_t bank, bool write) {
   if (order == before)
     return;
   mine = order;
-  if (order == never || before == never)
-    hitBanks[write].put(bank, order != never);
-  uint32_t group = bank / banksPerGroup;
-  uint64_t &least = groupLeast[write][group];
-  if (order < least) {
-    least = order;
-  } else if (before == least) {
-    least = never;
-    const uint64_t *orders = hitOrders[write].data() + group * banksPerGroup;
+  uint32_t group = bank >> groupShift;
+  GroupFirst &first = groupFirst[write][group];
+  if (order < first.order) {
+    if (first.order == never)
+      hitGroups[write].put(group, true);
+    first = {order, bank};
+  } else if (before == first.order) {
+    first.order = never;
+    uint32_t begin = group << groupShift, end = (group + 1) << groupShift;
+    const uint64_t *orders = hitOrders[write].data();
 #pragma clang loop vectorize(disable)
-    for (uint32_t i = 0; i != banksPerGroup; ++i)
-      least = std::min(least, orders[i]);
+    for (uint32_t i = begin; i != end; ++i)
+      if (orders[i] < first.order)
+        first = {orders[i], i};
+    if (first.order == never)
+      hitGroups[write].put(group, false);
   }
 }
 
@@ -153,16 +160,6 @@ void RequestQueue::unlink(EntryIndex index) {
     noteOther(number, write);
 }
 
-void RequestQueue::dropFirst(EntryIndex index) {
-  Entry &entry = pool[index];
-  --counts[entry.access.write];
-  if (--entry.access.atoms == 0)
-    return unlink(index);
-  // The next atom keeps the order of the first: no other entry is between them.
-  ++entry.access.column;
-  entry.counted = false;
-}
-
 void RequestQueue::activate(EntryIndex index) {
   uint32_t bank = pool[index].access.bank;
   assert(banks[bank].active == noEntry && "a row is opened for one entry");
@@ -183,18 +180,13 @@ void RequestQueue::activate(EntryIndex index) {
   noteHit(bank, pool[first].access.write);
 }
 
-uint32_t RequestQueue::retire(EntryIndex index) {
+uint32_t RequestQueue::retireActive(EntryIndex index) {
   uint32_t bank = pool[index].access.bank;
-  if (banks[bank].active == index) {
-    banks[bank].active = noEntry;
-    activeBanks.put(bank, false);
-    --activeCount;
-    noteHit(bank, pool[index].access.write);
-  } else {
-    dropFirst(index);
-    if (pool[index].access.atoms != 0)
-      return 0;
-  }
+  assert(banks[bank].active == index && "no row was opened for it");
+  banks[bank].active = noEntry;
+  activeBanks.put(bank, false);
+  --activeCount;
+  noteHit(bank, pool[index].access.write);
   free.push_back(index);
   return pool[index].atoms;
 }

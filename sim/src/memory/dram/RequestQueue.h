@@ -86,9 +86,17 @@ public:
   /// The entry's first atom, whose row is being opened, leaves its queue, so
   /// that its place is free, but stays with its bank until its column command.
   void activate(EntryIndex index);
-  /// The column command of the entry's first atom was issued. Atoms that are
-  /// complete with that: all that the entry came with, or none yet.
-  uint32_t retire(EntryIndex index);
+  /// The column command of an entry's first atom was issued: of one whose row
+  /// was opened for it, or of another. Atoms that are complete with that: all
+  /// that the entry came with, or none yet.
+  uint32_t retireActive(EntryIndex index);
+  uint32_t retireHit(EntryIndex index) {
+    dropFirst(index);
+    if (pool[index].access.atoms != 0)
+      return 0;
+    free.push_back(index);
+    return pool[index].atoms;
+  }
 
   /// The bank's entry whose row was opened for it, or noEntry.
   EntryIndex active(uint32_t bank) const { return banks[bank].active; }
@@ -107,10 +115,16 @@ public:
   uint64_t hitOrder(uint32_t bank, bool write) const {
     return hitOrders[write][bank];
   }
-  /// The least hitOrder() of each group's banks.
-  const uint64_t *groupOrders(bool write) const {
-    return groupLeast[write].data();
+  /// The bank group's first bank in hitOrder(), which one of its banks has.
+  struct GroupFirst {
+    uint64_t order = never;
+    uint32_t bank = 0;
+  };
+  const GroupFirst *groupFirsts(bool write) const {
+    return groupFirst[write].data();
   }
+  /// Bank groups of which a bank has a hitOrder(), a bit each.
+  const BankSet &groupsWithHit(bool write) const { return hitGroups[write]; }
   uint64_t otherOrder(uint32_t bank, bool write) const {
     return otherOrders[write][bank];
   }
@@ -118,11 +132,9 @@ public:
   bool isOpen(uint32_t bank) const { return openBanks.contains(bank); }
   size_t bankCount() const { return banks.size(); }
 
-  /// Banks with an active entry; with a hit that hitOrder() tells of; with
-  /// another entry.
+  /// Banks with an active entry; with an open row; with another entry.
   const BankSet &withActive() const { return activeBanks; }
   const BankSet &withOpenRow() const { return openBanks; }
-  const BankSet &withHit(bool write) const { return hitBanks[write]; }
   const BankSet &withOther(bool write) const { return otherBanks[write]; }
 
   template <typename A> void serialize(A &ar) {
@@ -169,7 +181,16 @@ private:
     return index;
   }
   void unlink(EntryIndex index);
-  void dropFirst(EntryIndex index);
+  void dropFirst(EntryIndex index) {
+    Entry &entry = pool[index];
+    --counts[entry.access.write];
+    if (--entry.access.atoms == 0)
+      return unlink(index);
+    // The next atom keeps the order of the first: no other entry is between
+    // them.
+    ++entry.access.column;
+    entry.counted = false;
+  }
   bool consistent() const;
   void restoreNotes();
 
@@ -180,10 +201,11 @@ private:
   std::vector<EntryIndex> free;
   std::vector<Bank> banks;
   BankSet activeBanks, openBanks;
-  std::array<BankSet, 2> hitBanks, otherBanks;
+  std::array<BankSet, 2> otherBanks, hitGroups;
   /// By direction and bank or group; made from the lists, like the sets.
-  std::array<std::vector<uint64_t>, 2> hitOrders, otherOrders, groupLeast;
-  const uint32_t banksPerGroup;
+  std::array<std::vector<uint64_t>, 2> hitOrders, otherOrders;
+  std::array<std::vector<GroupFirst>, 2> groupFirst;
+  const uint32_t groupShift; ///< From a bank to its group.
 };
 
 } // namespace tessera::sim::dram
