@@ -64,7 +64,8 @@ uint64_t TargetModel::rowPitch(uint64_t bytes, uint64_t elementBytes) const {
     if (turn / std::gcd(pitch, turn) >= enoughPlaces && step >= width)
       return pitch;
   }
-  return bytes;
+  // Too few banks for that: off the same place at least.
+  return bytes + unit;
 }
 
 double TargetModel::scale(NumericFormat format) const {

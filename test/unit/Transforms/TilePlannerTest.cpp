@@ -386,10 +386,34 @@ TEST(TargetModel, RowsAvoidTheSameBanks) {
   EXPECT_EQ(target.rowPitch(4096, 2), 4160u);
 }
 
+TEST(TargetModel, RowsStepAsWideAsWhatIsRead) {
+  // server's 128 banks of 32 bytes repeat after 4096; of a row the engine reads
+  // 128 elements at a time: 256 bytes of bf16, 512 of f32.
+  TargetModel target(preset("server"));
+  EXPECT_EQ(target.rowPitch(512, 2), 512u);
+  EXPECT_EQ(target.rowPitch(4096, 2), 4352u);
+  EXPECT_EQ(target.rowPitch(4160, 2), 4352u);
+  EXPECT_EQ(target.rowPitch(4096, 4), 4608u);
+  EXPECT_EQ(target.rowPitch(2048, 2), 2112u); // Two places.
+  // tiny's 16 banks of 16 bytes have four places of 64 bytes.
+  TargetModel few(preset("tiny"));
+  EXPECT_EQ(few.rowPitch(256, 4), 320u);
+}
+
+TEST(NetworkLoad, AHashSpreadsColumns) {
+  // The same columns of 256 bytes come from all routers: each of 8 cores on a
+  // side of the middle gets half of its bursts across its 4 links.
+  NetworkLoad network(preset("server"));
+  const std::vector<double> &flits =
+      network.linkFlits({8192, 256, 32, 16, 1}, 16, 1, {});
+  EXPECT_GT(*std::max_element(flits.begin(), flits.end()), 1);
+}
+
 TEST(NetworkLoad, NearMemoryNeedsNoLink) {
   // 4 x 4 routers, channel i at router i mod 16, 256 bytes each: a column of
   // 256 bytes of a matrix with rows of 8 KiB lies at one router.
   Architecture arch = preset("server");
+  arch.dram.channelHash = ChannelHash::None;
   NetworkLoad network(arch);
   ASSERT_TRUE(network.hasLinks());
   NetworkLoad::Share columns{8192, 256, 32, 16, 1};
