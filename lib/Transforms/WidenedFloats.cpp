@@ -72,7 +72,11 @@ static linalg::GenericOp wideningOf(Value value) {
 bool tessera::canReadNarrow(linalg::GenericOp op, Type narrow) {
   if (op.getNumReductionLoops() == 0 || op.getNumDpsInputs() < 2)
     return true;
-  return llvm::all_of(op.getDpsInputs(), [&](Value input) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    // The window of a pooling gives its shape alone.
+    if (op.getMatchingBlockArgument(operand).use_empty())
+      return true;
+    Value input = operand->get();
     Type own = getElementTypeOrSelf(input);
     if (!isa<FloatType>(own) || own == narrow)
       return true;

@@ -102,3 +102,35 @@ func.func @several_readers(%x: tensor<4x6xf16>) -> (tensor<6x4xf32>, tensor<4x6x
   } -> tensor<4x6xf32>
   return %a, %b : tensor<6x4xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+// A pooling reads the narrow tensor, padded: its window gives the shape alone.
+// CHECK-LABEL: func.func @padded_pooling
+// CHECK-SAME: (%[[X:.*]]: tensor<2x6x6x4xbf16>)
+#map = affine_map<(n, h, w, c) -> (n, h, w, c)>
+func.func @padded_pooling(%x: tensor<2x6x6x4xbf16>) -> tensor<2x6x6x4xf32> {
+  // CHECK: %[[P:.*]] = tensor.pad %[[X]]
+  // CHECK: tensor<2x6x6x4xbf16> to tensor<2x8x8x4xbf16>
+  // CHECK: linalg.generic {{.*}} ins(%[[P]], %{{.*}} : tensor<2x8x8x4xbf16>, tensor<3x3xf32>)
+  // CHECK: arith.extf
+  // CHECK: arith.maximumf
+  %lowest = arith.constant 0xFF800000 : f32
+  %wide = tensor.empty() : tensor<2x6x6x4xf32>
+  %widened = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x6x6x4xbf16>) outs(%wide : tensor<2x6x6x4xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %v = arith.extf %in : bf16 to f32
+    linalg.yield %v : f32
+  } -> tensor<2x6x6x4xf32>
+  %padded = tensor.pad %widened low[0, 1, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%n: index, %i: index, %j: index, %c: index):
+    tensor.yield %lowest : f32
+  } : tensor<2x6x6x4xf32> to tensor<2x8x8x4xf32>
+  %window = tensor.empty() : tensor<3x3xf32>
+  %empty = tensor.empty() : tensor<2x6x6x4xf32>
+  %start = linalg.fill ins(%lowest : f32) outs(%empty : tensor<2x6x6x4xf32>) -> tensor<2x6x6x4xf32>
+  %result = linalg.pooling_nhwc_max ins(%padded, %window : tensor<2x8x8x4xf32>, tensor<3x3xf32>)
+      outs(%start : tensor<2x6x6x4xf32>) -> tensor<2x6x6x4xf32>
+  return %result : tensor<2x6x6x4xf32>
+}
