@@ -76,6 +76,18 @@ sortResults(AffineMap map, llvm::function_ref<unsigned(unsigned)> key) {
   return layout;
 }
 
+/// The constant whose elements are those of `value`, which may have another
+/// shape if nothing else reads it in its own.
+static ElementsAttr constantBehind(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) ||
+        !op->getOperand(0).hasOneUse())
+      break;
+    value = op->getOperand(0);
+  }
+  return graph::getConstant(value);
+}
+
 namespace {
 
 class ChannelsLast {
@@ -87,7 +99,7 @@ public:
     for (auto op : function.getBody().front().getOps<linalg::GenericOp>())
       if (isProduct(op) &&
           llvm::all_of(op.getInputs()[1].getUsers(), isProduct))
-        packWeights(op);
+        packWeights(op, /*sumLast=*/true);
     for (Operation &op : function.getBody().front())
       choose(&op);
     while (dropImpossible()) {
@@ -273,13 +285,16 @@ private:
                       [&](unsigned a, unsigned b) { return key(a) < key(b); });
     FailureOr<linalg::GenericOp> ordered =
         linalg::interchangeGenericOp(rewriter, op, order);
-    if (succeeded(ordered) && sorts)
-      packWeights(*ordered);
+    if (failed(ordered) || !convolution || !hasConstantWeights(*ordered))
+      return;
+    // The vector engine's lanes go along the channels.
+    if (sorts || !usesMatrixEngine(*ordered, *matchContraction(*ordered)))
+      packWeights(*ordered, /*sumLast=*/sorts);
   }
 
   /// Whether the weights are known, so that they can have any layout.
   static bool hasConstantWeights(linalg::GenericOp op) {
-    return graph::getConstant(op.getInputs()[1]) &&
+    return constantBehind(op.getInputs()[1]) &&
            getElementTypeOrSelf(op.getInputs()[1]).getIntOrFloatBitWidth() %
                    8 ==
                0;
@@ -296,24 +311,25 @@ private:
            hasConstantWeights(generic);
   }
 
-  /// Weights as the sum reads them: each result channel's one after the other.
-  void packWeights(linalg::GenericOp op) {
+  /// Weights as the sum reads them, each result channel's one after the other,
+  /// or with the channels side by side.
+  void packWeights(linalg::GenericOp op, bool sumLast) {
     OpOperand *weights = op.getDpsInputOperand(1);
     AffineMap map = op.getMatchingIndexingMap(weights);
     auto kinds = op.getIteratorTypesArray();
     std::optional<Layout> layout = sortResults(map, [&](unsigned loop) {
       bool reduction = kinds[loop] == utils::IteratorType::reduction;
-      return loop + (reduction ? op.getNumLoops() : 0);
+      return loop + (reduction == sumLast ? op.getNumLoops() : 0);
     });
     if (!layout || isIdentity(*layout))
       return;
-    Value &packed = packedWeights[{weights->get(), map}];
+    Value &packed = packedWeights[sumLast][{weights->get(), map}];
     if (!packed) {
-      ElementsAttr constant = graph::getConstant(weights->get());
+      ElementsAttr constant = constantBehind(weights->get());
       std::optional<SmallVector<char>> bytes = graph::getBytes(constant);
       if (!bytes)
         return;
-      auto type = cast<RankedTensorType>(constant.getShapedType());
+      auto type = cast<RankedTensorType>(weights->get().getType());
       auto resource = dyn_cast<DenseResourceElementsAttr>(constant);
       RankedTensorType to = permute(type, *layout);
       SmallVector<char> moved = graph::transposeBytes(
@@ -333,7 +349,7 @@ private:
   func::FuncOp function;
   IRRewriter rewriter;
   llvm::MapVector<Value, Layout> layouts;
-  llvm::DenseMap<std::pair<Value, AffineMap>, Value> packedWeights;
+  llvm::DenseMap<std::pair<Value, AffineMap>, Value> packedWeights[2];
 };
 
 struct ChannelsLastPass

@@ -410,6 +410,37 @@ private:
     return success();
   }
 
+  /// The order in which the vector engine goes through the loops. Its lanes
+  /// take neighbours in that order: where these are elements side by side along
+  /// the last parallel loop, and not along a reduced one, that loop comes last.
+  /// The order of a sum's terms is that of the reduced loops alone.
+  static SmallVector<unsigned> lanesOrder(linalg::GenericOp op) {
+    auto order = llvm::to_vector(llvm::seq<unsigned>(0, op.getNumLoops()));
+    SmallVector<unsigned> parallel;
+    op.getParallelDims(parallel);
+    if (op.getNumReductionLoops() == 0 || parallel.empty())
+      return order;
+    unsigned last = parallel.back();
+    for (OpOperand &operand : op->getOpOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      if (map.getNumResults() == 0 || !op.payloadUsesValueFromOperand(&operand))
+        continue;
+      AffineExpr inner = map.getResults().back();
+      if (map.isFunctionOfDim(last) &&
+          inner != getAffineDimExpr(last, op.getContext()))
+        return order;
+      SmallVector<unsigned> reduced;
+      op.getReductionDims(reduced);
+      if (llvm::any_of(reduced, [&](unsigned loop) {
+            return inner.isFunctionOfDim(loop);
+          }))
+        return order;
+    }
+    order.erase(order.begin() + last);
+    order.push_back(last);
+    return order;
+  }
+
   LogicalResult convertMap(linalg::GenericOp op) {
     SmallVector<Value> inputs, outputs;
     SmallVector<AffineMap> maps;
@@ -441,10 +472,21 @@ private:
       term = reduction->term;
       accumulate = accumulation(op);
     }
+    SmallVector<unsigned> order = lanesOrder(op);
+    AffineMap ordered = inversePermutation(
+        AffineMap::getPermutationMap(order, op.getContext()));
+    for (AffineMap &map : maps)
+      map = map.compose(ordered);
+    SmallVector<StringRef> iterators = iteratorNames(op), newIterators;
+    SmallVector<int64_t> bounds = op.getStaticLoopRanges(), newBounds;
+    for (unsigned loop : order) {
+      newIterators.push_back(iterators[loop]);
+      newBounds.push_back(bounds[loop]);
+    }
     Block *old = op.getBlock();
     makeMap(
-        op.getLoc(), inputs, outputs, maps, iteratorNames(op),
-        op.getStaticLoopRanges(), kind, accumulate, [&](Block &body) {
+        op.getLoc(), inputs, outputs, maps, newIterators, newBounds, kind,
+        accumulate, [&](Block &body) {
           IRMapping mapping;
           for (auto [argument, inside] :
                llvm::zip(arguments, body.getArguments()))
