@@ -81,7 +81,8 @@ static func::FuncOp outline(graph::DispatchOp dispatch, SymbolTable &symbols) {
   for (StringRef name :
        {nodesAttrName, StringLiteral("depth"), StringLiteral("acc_depth"),
         StringLiteral("panel_depth"), StringLiteral("cores"),
-        StringLiteral("interleave"), StringLiteral("multicast")})
+        StringLiteral("interleave"), StringLiteral("multicast"),
+        StringLiteral("pieces")})
     if (Attribute attribute = dispatch->getAttr(name))
       function->setAttr(name, attribute);
   symbols.insert(function);

@@ -540,7 +540,8 @@ private:
     auto kernel =
         tile::KernelOp::create(builder, function.getLoc(), function.getName(),
                                function.getArgumentTypes());
-    for (StringRef name : {"nodes", "cores", "interleave", "multicast"})
+    for (StringRef name :
+         {"nodes", "cores", "interleave", "multicast", "pieces"})
       if (Attribute attribute = function->getAttr(name))
         kernel->setAttr(name, attribute);
     kernel.getBody().takeBody(function.getBody());

@@ -71,6 +71,8 @@ std::string tessera::describePlan(const TileProblem &problem,
     if (plan.groups[i] > 1)
       text += fmt::format("; {} multicast to {}", problem.buffers[i].name,
                           plan.groups[i]);
+  if (plan.pieces)
+    text += "; first tiles in pieces";
   text += fmt::format("; {} buffer{}", plan.depth, plan.depth == 1 ? "" : "s");
   if (plan.panelDepth < plan.depth)
     text += fmt::format(", {} for panels", plan.panelDepth);
@@ -195,6 +197,10 @@ Status PlanReader::readRest(TilePlan &plan) {
   while (take("; ")) {
     if (take("cores ")) {
       TESSERA_RETURN_IF_ERROR(readCores(plan));
+      continue;
+    }
+    if (take("first tiles in pieces")) {
+      plan.pieces = true;
       continue;
     }
     // Which operands, and to how many, follows from the rest of the plan.

@@ -370,7 +370,8 @@ struct SplitLoadsPass : tessera::impl::SplitLoadsPassBase<SplitLoadsPass> {
       return signalPassFailure();
     }
     for (auto kernel : getOperation().getOps<tile::KernelOp>())
-      Splitter(kernel, *architecture).run();
+      if (kernel->removeAttr("pieces"))
+        Splitter(kernel, *architecture).run();
   }
 };
 

@@ -29,9 +29,15 @@ TileCost::TileCost(const TileProblem &problem, const TargetModel &target)
 
 void TileCost::evaluate(TilePlan &plan) const {
   countBytes(plan);
-  plan.multicast = false;
+  plan.multicast = plan.pieces = false;
   plan.groups.assign(problem.buffers.size(), 1);
   plan.cycles = cycles(plan);
+  TilePlan best = plan;
+  auto offer = [&](TilePlan other) {
+    other.cycles = cycles(other);
+    if (other.cycles < best.cycles)
+      best = std::move(other);
+  };
   // With two loops shared, the cores of one's iterations may be those of a row
   // or those of a column.
   int64_t outermost = 1, cores = 1;
@@ -40,19 +46,19 @@ void TileCost::evaluate(TilePlan &plan) const {
       outermost = plan.grid[dim];
     cores *= plan.grid[dim];
   }
-  TilePlan best = plan;
   for (int64_t interleave : {int64_t(1), outermost}) {
-    if (interleave != 1 && interleave == cores)
-      continue;
     TilePlan other = plan;
     other.interleave = interleave;
-    if (!findGroups(other))
-      continue;
-    other.cycles = this->cycles(other);
-    if (other.cycles < best.cycles)
-      best = std::move(other);
+    bool isOther = interleave == 1 || interleave != cores;
+    if (isOther && cores > 1 && findGroups(other))
+      offer(std::move(other));
     if (outermost == 1)
       break;
+  }
+  plan = best;
+  if (loopInPieces(plan)) {
+    plan.pieces = true;
+    offer(std::move(plan));
   }
   plan = std::move(best);
 }
@@ -64,6 +70,7 @@ void TileCost::evaluateAsGiven(TilePlan &plan) const {
     plan.multicast = false;
     plan.groups.assign(problem.buffers.size(), 1);
   }
+  plan.pieces = plan.pieces && loopInPieces(plan).has_value();
   plan.cycles = cycles(plan);
   plan.interleave = interleave;
 }
@@ -439,7 +446,8 @@ std::optional<unsigned> TileCost::loopInPieces(const TilePlan &plan) const {
     hasPanel |= dependsOn(i, *k) && isPanel(plan, i);
     for (const TileProblem::Extent &extent : problem.buffers[i].extents)
       for (const TileProblem::Extent::Term &term : extent.terms)
-        if (term.dim == *k && (extent.terms.size() > 1 || term.factor != 1))
+        if (term.dim == *k && (extent.terms.size() > 1 || term.factor != 1 ||
+                               problem.buffers[i].extents.front().border != 0))
           return std::nullopt;
   }
   double tiles = 1;
@@ -460,17 +468,28 @@ std::optional<unsigned> TileCost::loopInPieces(const TilePlan &plan) const {
   return k;
 }
 
-double TileCost::firstPiece(const TilePlan &plan, size_t buffer) const {
-  std::optional<unsigned> k = loopInPieces(plan);
+TileCost::Pieces TileCost::piecesOf(const TilePlan &plan, size_t buffer,
+                                    unsigned sharers) const {
+  double whole = target.transferCycles(transfer(plan, buffer), sharers);
+  std::optional<unsigned> k =
+      plan.pieces ? loopInPieces(plan) : std::optional<unsigned>();
   if (!k || problem.buffers[buffer].traffic != Traffic::Load ||
       !dependsOn(buffer, *k))
-    return 1;
-  int64_t terms = problem.dims[*k].extent;
-  for (const TileProblem::Work &step : problem.work)
-    if (step.matrix)
-      return double(kPieces(terms, target.blockRows(step.format)).front()) /
-             double(terms);
-  return 1;
+    return {whole, whole, whole};
+  auto matrix =
+      std::find_if(problem.work.begin(), problem.work.end(),
+                   [](const TileProblem::Work &step) { return step.matrix; });
+  Pieces result{0, 0, whole};
+  for (int64_t size :
+       kPieces(problem.dims[*k].extent, target.blockRows(matrix->format))) {
+    TilePlan piece = plan;
+    piece.tiles[*k] = size;
+    double cycles = target.transferCycles(transfer(piece, buffer), sharers);
+    if (result.all == 0)
+      result.first = cycles;
+    result.all += cycles;
+  }
+  return result;
 }
 
 double TileCost::cycles(TilePlan &plan) const {
@@ -490,18 +509,20 @@ double TileCost::cycles(TilePlan &plan) const {
     Traffic traffic = problem.buffers[i].traffic;
     if (traffic == Traffic::None)
       continue;
-    TargetModel::Transfer tile = transfer(plan, i);
     unsigned sharers = std::max(1u, cores / chosenGroup(plan, i).size);
-    double once = target.transferCycles(tile, sharers), count = moves(plan, i);
-    (traffic == Traffic::Load ? load : store) += once * count;
-    double piece = firstPiece(plan, i);
-    inPieces |= piece < 1;
-    (traffic == Traffic::Load ? firstLoad : lastStore) += once * piece;
+    Pieces once = piecesOf(plan, i, sharers);
+    inPieces |= once.first < once.whole;
+    double count = moves(plan, i);
+    // A panel comes in pieces each time, what changes beside it only at first.
+    double all = isPanel(plan, i) ? once.all * count
+                                  : once.all + once.whole * (count - 1);
+    (traffic == Traffic::Load ? load : store) += all;
+    (traffic == Traffic::Load ? firstLoad : lastStore) += once.first;
     if (traffic == Traffic::Load)
-      firstTile += once;
-    moved[problem.buffers[i].shared] += once * (count - 1);
-    if (plan.panelDepth < 2 && isPanel(plan, i) && piece == 1)
-      refills += (count - 1) * (once + target.transferLatency());
+      firstTile += once.all;
+    moved[problem.buffers[i].shared] += all - once.all;
+    if (plan.panelDepth < 2 && isPanel(plan, i) && !plan.pieces)
+      refills += (count - 1) * (once.whole + target.transferLatency());
   }
   double matrix = 0, vector = 0, lastMatrix = 0, lastVector = 0;
   for (const TileProblem::Work &step : problem.work) {

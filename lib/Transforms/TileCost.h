@@ -69,8 +69,12 @@ private:
   /// The loop of the sum along which tessera-split-loads cuts loads, if it
   /// does.
   std::optional<unsigned> loopInPieces(const TilePlan &plan) const;
-  /// The part of a load that the first products need (KPieces.h); 1: all.
-  double firstPiece(const TilePlan &plan, size_t buffer) const;
+  /// Cycles of a transfer: of what the first products need, of all pieces one
+  /// after the other, and of the whole at once. All the same without pieces.
+  struct Pieces {
+    double first, all, whole;
+  };
+  Pieces piecesOf(const TilePlan &plan, size_t buffer, unsigned sharers) const;
   /// What the busiest link between routers takes, with the best interleaving,
   /// which is set.
   double networkCycles(TilePlan &plan) const;

@@ -791,6 +791,8 @@ struct TileDispatchesPass
                                           plan.front().plan.interleave));
       if (plan.front().plan.multicast)
         dispatch->setAttr("multicast", rewriter.getUnitAttr());
+      if (plan.front().plan.pieces)
+        dispatch->setAttr("pieces", rewriter.getUnitAttr());
     }
     for (const PlannedNest &planned : plan)
       if (failed(tileNest(rewriter, planned, roots, body)))

@@ -118,6 +118,8 @@ struct TilePlan {
   int64_t interleave = 1;
   /// Whether memory is read once for cores that load the same.
   bool multicast = false;
+  /// Whether the first tile's operands come in pieces (KPieces.h).
+  bool pieces = false;
   /// With `multicast`, the cores that get each buffer's loads together.
   std::vector<uint32_t> groups;
   uint64_t spmBytes = 0, accBytes = 0;
@@ -127,7 +129,7 @@ struct TilePlan {
     return tiles == other.tiles && grid == other.grid && order == other.order &&
            depth == other.depth && accDepth == other.accDepth &&
            panelDepth == other.panelDepth && interleave == other.interleave &&
-           multicast == other.multicast;
+           multicast == other.multicast && pieces == other.pieces;
   }
   bool isTiled(const TileProblem &problem, unsigned dim) const {
     return tiles[dim] != problem.dims[dim].extent;

@@ -33,7 +33,7 @@
 // CHECK:   tile.mma ins(%[[A1]], {{.*}} bounds = [64, 64, 192] {{.*}} accumulate :
 // CHECK:   tile.mma ins(%[[A2]], {{.*}} bounds = [64, 64, 256] {{.*}} accumulate :
 // CHECK:   tile.store
-tile.kernel @panel(%a: memref<64x512xbf16, #tile.space<dram>>, %b: memref<512x256xbf16, #tile.space<dram>>, %c: memref<64x256xf32, #tile.space<dram>>) {
+tile.kernel @panel(%a: memref<64x512xbf16, #tile.space<dram>>, %b: memref<512x256xbf16, #tile.space<dram>>, %c: memref<64x256xf32, #tile.space<dram>>) attributes {pieces} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c256 = arith.constant 256 : index
@@ -67,7 +67,7 @@ tile.kernel @panel(%a: memref<64x512xbf16, #tile.space<dram>>, %b: memref<512x25
 // CHECK: bounds = [64, 64, 96] {{.*}} accumulate :
 // CHECK: bounds = [64, 64, 132] {{.*}} accumulate :
 // CHECK-NOT: tile.mma
-tile.kernel @one(%a: memref<64x260xbf16, #tile.space<dram>>, %b: memref<260x64xbf16, #tile.space<dram>>, %c: memref<64x64xf32, #tile.space<dram>>) {
+tile.kernel @one(%a: memref<64x260xbf16, #tile.space<dram>>, %b: memref<260x64xbf16, #tile.space<dram>>, %c: memref<64x64xf32, #tile.space<dram>>) attributes {pieces} {
   %al = tile.alloc : memref<64x260xbf16, #tile.space<spm>>
   tile.load %a to %al : memref<64x260xbf16, #tile.space<dram>> to memref<64x260xbf16, #tile.space<spm>>
   %bl = tile.alloc : memref<260x64xbf16, #tile.space<spm>>
@@ -92,7 +92,7 @@ tile.kernel @one(%a: memref<64x260xbf16, #tile.space<dram>>, %b: memref<260x64xb
 // CHECK-LABEL: tile.kernel @few
 // CHECK: bounds = [64, 64, 96]
 // CHECK-NOT: tile.mma
-tile.kernel @few(%a: memref<64x96xbf16, #tile.space<dram>>, %b: memref<96x64xbf16, #tile.space<dram>>, %c: memref<64x64xf32, #tile.space<dram>>) {
+tile.kernel @few(%a: memref<64x96xbf16, #tile.space<dram>>, %b: memref<96x64xbf16, #tile.space<dram>>, %c: memref<64x64xf32, #tile.space<dram>>) attributes {pieces} {
   %al = tile.alloc : memref<64x96xbf16, #tile.space<spm>>
   tile.load %a to %al : memref<64x96xbf16, #tile.space<dram>> to memref<64x96xbf16, #tile.space<spm>>
   %bl = tile.alloc : memref<96x64xbf16, #tile.space<spm>>
@@ -109,7 +109,7 @@ tile.kernel @few(%a: memref<64x96xbf16, #tile.space<dram>>, %b: memref<96x64xbf1
 // CHECK: scf.for
 // CHECK: bounds = [64, 64, 512]
 // CHECK-NOT: tile.mma
-tile.kernel @streams(%a: memref<256x512xbf16, #tile.space<dram>>, %b: memref<4x512x64xbf16, #tile.space<dram>>, %c: memref<256x64xf32, #tile.space<dram>>) {
+tile.kernel @streams(%a: memref<256x512xbf16, #tile.space<dram>>, %b: memref<4x512x64xbf16, #tile.space<dram>>, %c: memref<256x64xf32, #tile.space<dram>>) attributes {pieces} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index

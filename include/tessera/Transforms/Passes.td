@@ -261,8 +261,8 @@ def ConvertToTilePass : Pass<"tessera-convert-to-tile", "::mlir::ModuleOp"> {
 def SplitLoadsPass : Pass<"tessera-split-loads", "::mlir::ModuleOp"> {
   let summary = "Load a contraction's operands in pieces";
   let description = [{
-    A contraction whose sum is not tiled waits for the whole of its operands. Where
-    each is loaded for it alone, both loads and the contraction are cut along the
+    A contraction whose sum is not tiled waits for the whole of its operands. In a
+    kernel with the attribute `pieces`, where each is loaded for it alone, both loads and the contraction are cut along the
     sum into an eighth, three eighths and the rest, in whole blocks of the matrix
     engine (not if there are fewer than four of them): the terms are added up in
     the same order, and the first ones when their part has come. Each piece has a

@@ -84,6 +84,7 @@ TEST(PlanText, SaysWhatItReads) {
         EXPECT_EQ(read->grid, plan.grid) << text;
         EXPECT_EQ(read->spmBytes, plan.spmBytes) << text;
         EXPECT_EQ(read->multicast, plan.multicast) << text;
+        EXPECT_EQ(read->pieces, plan.pieces) << text;
       }
     }
   }
@@ -92,9 +93,10 @@ TEST(PlanText, SaysWhatItReads) {
 TEST(PlanText, SaysWhatIsWrong) {
   TileProblem problem = product(1, 64, 32, 16);
   EXPECT_EQ(errorOf(problem, "m 16/64, n 32, k 16; 2 buffers"), "");
-  EXPECT_EQ(errorOf(problem, "n 32, m 16/64, k 16; cores 2 along m in steps of "
-                             "2; operand 0 multicast to 2; 3 buffers, 1 for "
-                             "panels, 1 accumulator"),
+  EXPECT_EQ(errorOf(problem,
+                    "n 32, m 16/64, k 16; cores 2 along m in steps of "
+                    "2; operand 0 multicast to 2; first tiles in pieces; 3 "
+                    "buffers, 1 for panels, 1 accumulator"),
             "");
   EXPECT_THAT(errorOf(problem, ""), HasSubstr("none of the loops m, n, k"));
   EXPECT_THAT(errorOf(problem, "x 16/64, n 32, k 16; 2 buffers"),
