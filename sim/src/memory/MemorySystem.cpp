@@ -288,27 +288,24 @@ void MemorySystem::arriveAtChannel(uint32_t index) {
 /// In order: who finds no room holds back those behind.
 void MemorySystem::offer(uint32_t channel, Cycle now) {
   Port &port = ports[channel];
-  for (; port.first != port.waiting.size(); ++port.first) {
+  dram::Access &run = port.offered;
+  while (port.waits()) {
     uint32_t index = port.waiting[port.first];
     Piece &piece = pieces[index];
-    const MemoryRequest &r = piece.request;
-    uint64_t first = r.address >> atomShift;
-    uint32_t atoms = atomsOf(r);
-    while (piece.offered != atoms) {
-      dram::Access &run = port.offered;
-      if (run.atoms == 0) {
-        run = atomMap.run(first + piece.offered, atoms - piece.offered);
-        run.write = r.write;
-        run.token = index;
-      }
-      uint32_t taken = port.channel.offer(run, now, completions);
-      if (r.write && taken != 0)
-        completions.push_back({index, now, taken});
-      piece.offered += taken;
-      run.column += taken;
-      run.atoms -= taken;
-      if (run.atoms == 0)
-        continue;
+    const uint32_t atoms = atomsOf(piece.request);
+    if (run.atoms == 0) {
+      run = atomMap.run((piece.request.address >> atomShift) + piece.offered,
+                        atoms - piece.offered);
+      run.write = piece.request.write;
+      run.token = index;
+    }
+    uint32_t taken = port.channel.offer(run, now, completions);
+    if (run.write && taken != 0)
+      completions.push_back({index, now, taken});
+    piece.offered += taken;
+    run.column += taken;
+    run.atoms -= taken;
+    if (run.atoms != 0) {
       if (port.first >= 64) { // keeps the list as short as what waits
         port.waiting.erase(port.waiting.begin(),
                            port.waiting.begin() + long(port.first));
@@ -316,6 +313,9 @@ void MemorySystem::offer(uint32_t channel, Cycle now) {
       }
       return;
     }
+    if (piece.offered != atoms)
+      continue;
+    ++port.first;
     if (piece.releases)
       release(noc.memoryNode(channel), events.now());
   }

@@ -215,43 +215,35 @@ inline bool Network::hasPlace(uint32_t output, const Buffer &buffer,
   return false;
 }
 
-void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
-  Output &o = outputs[output];
-  if (o.askers == 0)
-    return;
-  if (o.free > now)
-    return wake(output, o.free);
-  const uint64_t *bits = asking.data() + o.asking;
-  const uint32_t *bufferOf = bufferAt.data() + firstBuffer[o.router];
-  // From the one whose turn it is, once around.
-  const uint64_t fromTurn = ~uint64_t(0) << (o.turn % 64);
-  uint32_t word = o.turn / 64;
-  for (uint32_t i = 0; i <= o.words;
-       ++i, word = word + 1 == o.words ? 0 : word + 1) {
-    uint64_t rest = bits[word];
-    if (i == 0)
-      rest &= fromTurn;
-    else if (i == o.words)
-      rest &= ~fromTurn;
-    for (; rest; rest &= rest - 1) {
-      uint32_t bit = word * 64 + uint32_t(std::countr_zero(rest));
-      uint32_t buffer = bufferOf[bit];
-      if (!hasPlace(output, buffers[buffer], now))
-        continue;
-      if (o.blocked != never) {
-        links[output].blockedCycles += now - o.blocked;
-        o.blocked = never;
-      }
-      o.turn = bit + 1 == o.bits ? 0 : bit + 1;
-      return grant(output, buffer, now, listener);
+/// The head of the buffer has been sent everywhere; its last flit is on its way
+/// from now + flits - 1 at the latest.
+inline void Network::leave(uint32_t buffer, Cycle now,
+                           NetworkListener &listener) {
+  Buffer &b = buffers[buffer];
+  const Flight &flight = packets[b.head];
+  countOccupancy(buffer, now);
+  ++counters[buffer].left;
+  counters[buffer].waitCycles += now - flight.arrived;
+  if (b.feeder != none) {
+    giveBack(b.feeder, b.channel, now + flight.flits - 1 + hopCycles);
+  } else {
+    uint32_t queue = 2 * b.endpoint + unsigned(flight.packet.traffic);
+    --sourceCount[queue];
+    if (watched[queue]) {
+      watched[queue] = 0;
+      listener.sourceAdvanced(b.endpoint, flight.packet.traffic);
     }
   }
-  if (o.blocked == never)
-    o.blocked = now;
+  b.ready = now + flight.flits;
+  b.head = flight.next;
+  if (--b.count == 0)
+    b.tail = none;
+  else
+    wheel.put(b.ready, Front << kindShift | buffer);
 }
 
-void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
-                    NetworkListener &listener) {
+inline void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
+                           NetworkListener &listener) {
   Output &o = outputs[output];
   Buffer &b = buffers[buffer];
   const uint32_t index = b.head;
@@ -303,30 +295,39 @@ void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
   wheel.put(now + hopCycles, Arrive << kindShift | sent);
 }
 
-/// The head of the buffer has been sent everywhere; its last flit is on its way
-/// from now + flits - 1 at the latest.
-void Network::leave(uint32_t buffer, Cycle now, NetworkListener &listener) {
-  Buffer &b = buffers[buffer];
-  const Flight &flight = packets[b.head];
-  countOccupancy(buffer, now);
-  ++counters[buffer].left;
-  counters[buffer].waitCycles += now - flight.arrived;
-  if (b.feeder != none) {
-    giveBack(b.feeder, b.channel, now + flight.flits - 1 + hopCycles);
-  } else {
-    uint32_t queue = 2 * b.endpoint + unsigned(flight.packet.traffic);
-    --sourceCount[queue];
-    if (watched[queue]) {
-      watched[queue] = 0;
-      listener.sourceAdvanced(b.endpoint, flight.packet.traffic);
+void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
+  Output &o = outputs[output];
+  if (o.askers == 0)
+    return;
+  if (o.free > now)
+    return wake(output, o.free);
+  const uint64_t *bits = asking.data() + o.asking;
+  const uint32_t *bufferOf = bufferAt.data() + firstBuffer[o.router];
+  // From the one whose turn it is, once around.
+  const uint64_t fromTurn = ~uint64_t(0) << (o.turn % 64);
+  uint32_t word = o.turn / 64;
+  for (uint32_t i = 0; i <= o.words;
+       ++i, word = word + 1 == o.words ? 0 : word + 1) {
+    uint64_t rest = bits[word];
+    if (i == 0)
+      rest &= fromTurn;
+    else if (i == o.words)
+      rest &= ~fromTurn;
+    for (; rest; rest &= rest - 1) {
+      uint32_t bit = word * 64 + uint32_t(std::countr_zero(rest));
+      uint32_t buffer = bufferOf[bit];
+      if (!hasPlace(output, buffers[buffer], now))
+        continue;
+      if (o.blocked != never) {
+        links[output].blockedCycles += now - o.blocked;
+        o.blocked = never;
+      }
+      o.turn = bit + 1 == o.bits ? 0 : bit + 1;
+      return grant(output, buffer, now, listener);
     }
   }
-  b.ready = now + flight.flits;
-  b.head = flight.next;
-  if (--b.count == 0)
-    b.tail = none;
-  else
-    wheel.put(b.ready, Front << kindShift | buffer);
+  if (o.blocked == never)
+    o.blocked = now;
 }
 
 void Network::step(Cycle now, NetworkListener &listener) {

@@ -130,7 +130,8 @@ Channel::Candidate Channel::readyColumn(Cycle now) {
   return readyColumnByGroup(now);
 }
 
-Channel::Candidate Channel::readyColumnByGroup(Cycle now) {
+[[gnu::always_inline]] inline Channel::Candidate
+Channel::readyColumnByGroup(Cycle now) {
   const bool write = writeMode;
   const RequestQueue::GroupFirst *firsts = queue.groupFirsts(write);
   const Cycle *times = groupColumn[write].data();
@@ -360,8 +361,9 @@ Channel::column(EntryIndex index, bool opened, Cycle now,
 }
 
 /// Of an entry whose row is open; `opened` for it.
-inline void Channel::issueHit(EntryIndex index, bool opened, Cycle now,
-                              std::vector<Completion> &done) {
+[[gnu::always_inline]] inline void
+Channel::issueHit(EntryIndex index, bool opened, Cycle now,
+                  std::vector<Completion> &done) {
   Entry &entry = queue[index];
   count.rowHits += !entry.counted;
   entry.counted = true;
@@ -437,20 +439,6 @@ void Channel::issueFor(EntryIndex index, Cycle now,
   opening = std::max(opening, banks[bank].column[!write]);
 }
 
-void Channel::step(Cycle now, std::vector<Completion> &done) {
-  if (nextRefresh <= now || refreshing())
-    return stepRefreshing(now, done);
-  if (t.rowBus) {
-    if (now >= std::min(activeBound, columnBound) || turns)
-      issueColumn(now, done);
-    if (now >= rowBound || nextMode() != writeMode)
-      issueRow(now, done);
-  } else {
-    issueOnSharedBus(now, done);
-  }
-  findNext(now);
-}
-
 /// At the end of a step without refreshes.
 inline void Channel::findNext(Cycle now) {
   // Offers of the next clock may come before the mode is chosen.
@@ -471,6 +459,23 @@ inline void Channel::stepColumn(Cycle now, std::vector<Completion> &done) {
   // That may have been the last one before the direction changes.
   if (t.rowBus && (now >= rowBound || nextMode() != writeMode))
     issueRow(now, done);
+  findNext(now);
+}
+
+void Channel::step(Cycle now, std::vector<Completion> &done) {
+  if (nextRefresh <= now || refreshing())
+    return stepRefreshing(now, done);
+  if (now < std::min(activeBound, rowBound) && now >= rowsOpening[writeMode] &&
+      !turns)
+    return stepColumn(now, done);
+  if (t.rowBus) {
+    if (now >= std::min(activeBound, columnBound) || turns)
+      issueColumn(now, done);
+    if (now >= rowBound || nextMode() != writeMode)
+      issueRow(now, done);
+  } else {
+    issueOnSharedBus(now, done);
+  }
   findNext(now);
 }
 
@@ -503,11 +508,7 @@ Cycle Channel::goThrough(Cycle open, Cycle last,
     Cycle now = std::max(next, open);
     if (now > last)
       break;
-    if (now < std::min(std::min(nextRefresh, activeBound), rowBound) &&
-        now >= rowsOpening[writeMode] && !turns && !refreshing())
-      stepColumn(now, done);
-    else
-      step(now, done);
+    step(now, done);
     open = now + 1;
   }
   return open;
