@@ -279,7 +279,7 @@ void MemorySystem::arriveAtChannel(uint32_t index) {
     lookUp(index, now);
   else
     port.waiting.push_back(index);
-  if (!everyClock && first)
+  if (!everyClock && first && !(port.waits() && offerAlone(channel, now)))
     offer(channel, now);
   finishAtoms();
   schedule(channel);
@@ -321,6 +321,35 @@ void MemorySystem::offer(uint32_t channel, Cycle now) {
   }
   port.waiting.clear();
   port.first = 0;
+}
+
+/// The piece that waits, if it is the only one and the channel takes it whole.
+bool MemorySystem::offerAlone(uint32_t channel, Cycle now) {
+  Port &port = ports[channel];
+  if (port.waiting.size() != 1 || !port.channel.idle())
+    return false;
+  uint32_t index = port.waiting.front();
+  Piece &piece = pieces[index];
+  const uint32_t atoms = atomsOf(piece.request);
+  std::array<dram::Access, dram::Channel::mostAlone> runs;
+  size_t count = 0;
+  for (uint32_t taken = 0; taken != atoms; taken += runs[count++].atoms) {
+    if (count == runs.size())
+      return false;
+    runs[count] = atomMap.run((piece.request.address >> atomShift) + taken,
+                              atoms - taken);
+    runs[count].write = piece.request.write;
+    runs[count].token = index;
+  }
+  if (!port.channel.offerAlone(std::span(runs).first(count), now))
+    return false;
+  if (piece.request.write)
+    completions.push_back({index, now, atoms});
+  piece.offered = atoms;
+  port.waiting.clear();
+  if (piece.releases)
+    release(noc.memoryNode(channel), events.now());
+  return true;
 }
 
 void MemorySystem::goThrough(uint32_t channel, Cycle last) {
@@ -489,7 +518,7 @@ dram::ChannelCounters MemorySystem::dramCounters() const {
 uint64_t MemorySystem::waitingAtoms() const {
   uint64_t atoms = 0;
   for (const Port &port : ports) {
-    atoms += port.channel.requests().waiting();
+    atoms += port.channel.waiting();
     for (uint64_t i = port.first; i != port.waiting.size(); ++i) {
       const Piece &piece = pieces[port.waiting[i]];
       atoms += atomsOf(piece.request) - piece.offered;

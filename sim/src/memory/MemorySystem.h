@@ -208,6 +208,7 @@ private:
   }
   void arrive(uint32_t piece);
   void offer(uint32_t channel, Cycle now);
+  bool offerAlone(uint32_t channel, Cycle now);
   /// Room in the channel's queue for the first piece that waits.
   uint32_t roomForFirst(const Port &port) const {
     return port.channel.requests().room(

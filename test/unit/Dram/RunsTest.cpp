@@ -61,7 +61,9 @@ void compare(const DramConfig &dram, uint64_t seed, bool rows) {
       if (now != 0)
         open = runs.channel.goThrough(open, now - 1, runs.done);
       runs.channel.advance(now, runs.done);
-      uint32_t taken = runs.channel.offer(run, now, runs.done);
+      uint32_t taken = runs.channel.offerAlone({&run, 1}, now)
+                           ? run.atoms
+                           : runs.channel.offer(run, now, runs.done);
       walkTo(atoms, walked, now);
       uint32_t single = 0;
       for (; single != run.atoms; ++single) {

@@ -299,50 +299,15 @@ bool Channel::protectsRow(uint32_t bank) const {
 // Column commands
 //===----------------------------------------------------------------------===//
 
-static void raise(Cycle &earliest, Cycle time) {
-  earliest = std::max(earliest, time);
-}
-
 [[gnu::always_inline]] inline void
 Channel::column(EntryIndex index, bool opened, Cycle now,
                 std::vector<Completion> &done) {
   const Entry &entry = queue[index];
   const bool write = entry.access.write;
-  const uint32_t bank = entry.access.bank, group = groupOf(bank);
+  const uint32_t bank = entry.access.bank;
   const uint64_t token = entry.access.token;
   count.waitClocks += now - entry.arrival;
-  record(write ? CommandKind::Write : CommandKind::Read, bank, now);
-  Rank &rank = rankOf(bank);
-  ++bankCounts[bank].accesses;
-  raise(banks[bank].precharge,
-        now + (write ? t.writeToPrecharge : t.readToPrecharge));
-  raise(groupColumn[write][group], now + t.columnGroup);
-  raise(rank.column[write], now + t.columnRank);
-  if (write) {
-    raise(groupColumn[false][group], now + t.writeToReadGroup);
-    raise(rank.column[false], now + t.writeToReadRank);
-  } else {
-    raise(rank.column[true], now + t.readToWrite);
-  }
-  uint32_t pseudo = bank >> rankShift;
-  if (ranksPerPseudo != 1) {
-    pseudo /= ranksPerPseudo;
-    for (uint32_t i = 0; i != ranksPerPseudo; ++i) {
-      Rank &other = ranks[pseudo * ranksPerPseudo + i];
-      if (&other == &rank)
-        continue;
-      raise(other.column[write], now + t.columnOtherRank);
-      raise(other.column[!write],
-            now + (write ? t.writeToReadOtherRank : t.readToWrite));
-    }
-  }
-
-  if (lastDirection[pseudo] != write) {
-    count.turnarounds += lastDirection[pseudo] != 2;
-    lastDirection[pseudo] = write;
-  }
-  ++(write ? count.writes : count.reads);
-  count.dataClocks += t.burst;
+  columnIssued(bank, write, now);
   countOccupancy(now);
   uint32_t atoms = opened ? queue.retireActive(index) : queue.retireHit(index);
   if (atoms != 0 && !write)
@@ -463,6 +428,7 @@ inline void Channel::stepColumn(Cycle now, std::vector<Completion> &done) {
 }
 
 void Channel::step(Cycle now, std::vector<Completion> &done) {
+  joinQueue();
   if (nextRefresh <= now || refreshing())
     return stepRefreshing(now, done);
   if (now < std::min(activeBound, rowBound) && now >= rowsOpening[writeMode] &&
@@ -504,7 +470,9 @@ void Channel::stepRefreshing(Cycle now, std::vector<Completion> &done) {
 
 Cycle Channel::goThrough(Cycle open, Cycle last,
                          std::vector<Completion> &done) {
-  while (!queue.empty()) {
+  if (alone.count != 0 && alone.last() <= last)
+    return issueAlone(done);
+  while (!idle()) {
     Cycle now = std::max(next, open);
     if (now > last)
       break;
@@ -515,6 +483,8 @@ Cycle Channel::goThrough(Cycle open, Cycle last,
 }
 
 void Channel::advance(Cycle now, std::vector<Completion> &done) {
+  if (next < now)
+    joinQueue();
   while (next < now) {
     skipRefreshes(now);
     if (next < now)
@@ -525,6 +495,7 @@ void Channel::advance(Cycle now, std::vector<Completion> &done) {
 uint32_t Channel::offer(const Access &access, Cycle now,
                         std::vector<Completion> &done) {
   assert(access.bank < banks.size() && "an unknown bank");
+  joinQueue();
   auto push = [&](Access part, uint32_t skipped, uint32_t atoms) {
     part.column += skipped;
     part.atoms = std::min(atoms, queue.room(access.write));
@@ -606,6 +577,8 @@ void Channel::precharge(uint32_t bank, Cycle now) {
 }
 
 bool Channel::consistent() const {
+  if (!alone.consistent(queue))
+    return false;
   size_t bankCount = queue.bankCount();
   if (banks.size() != bankCount || bankCounts.size() != bankCount ||
       groupActivate.size() != bankCount / banksPerGroup ||

@@ -23,6 +23,7 @@
 #include "memory/dram/Timings.h"
 #include "tessera/Arch/DramMapping.h"
 #include <algorithm>
+#include <span>
 
 namespace tessera::sim::dram {
 
@@ -103,6 +104,13 @@ public:
   /// their data. Commands and their clocks are those of atoms offered singly.
   uint32_t offer(const Access &access, Cycle now,
                  std::vector<Completion> &done);
+  /// Takes all of a burst, the runs in the order in which they would be
+  /// offered, if it meets nothing: the channel is empty, the rows are open, its
+  /// columns can go from `now` on and no refresh comes between them. They are
+  /// issued in one go, unless somebody comes before the last of them. False:
+  /// offer it.
+  bool offerAlone(std::span<const Access> runs, Cycle now);
+  static constexpr size_t mostAlone = 8; ///< Runs.
   /// Takes the steps up to and including clock `last` while anything waits;
   /// those before `open` have been taken. The first clock not gone through.
   Cycle goThrough(Cycle open, Cycle last, std::vector<Completion> &done);
@@ -125,7 +133,9 @@ public:
   }
   /// Nothing waits: until the next offer only refreshes happen, which advance()
   /// makes up for.
-  bool idle() const { return queue.empty(); }
+  bool idle() const { return queue.empty() && alone.count == 0; }
+  /// Atoms that wait for their column command.
+  uint32_t waiting() const { return queue.waiting() + alone.atoms; }
 
   const ChannelCounters &counters() const { return count; }
   const BankCounters &bankCounters(uint32_t bank) const {
@@ -138,14 +148,18 @@ public:
   void logTo(std::vector<Command> *commands) { log = commands; }
 
   template <typename A> void serialize(A &ar) {
-    fields(ar, queue, banks, bankCounts, groupActivate, groupColumn, ranks,
-           lastDirection, refreshQueue, dueBanks, dueCount, rowsOpening,
+    fields(ar, alone, queue, banks, bankCounts, groupActivate, groupColumn,
+           ranks, lastDirection, refreshQueue, dueBanks, dueCount, rowsOpening,
            nextRefresh, next, rowBusFree, columnBusFree, countedTo, writeMode,
            count);
     if constexpr (A::loading) {
       forgetBounds();
-      if (!consistent())
+      if (consistent()) {
+        alone.plan(t, groupShift, rankShift);
+      } else {
+        alone = {};
         ar.fail();
+      }
     }
   }
 
@@ -228,11 +242,26 @@ private:
     if (log)
       log->push_back({kind, bank, now});
   }
+  static void raise(Cycle &earliest, Cycle time) {
+    earliest = std::max(earliest, time);
+  }
+  /// What a column command does to the bank and its neighbours.
+  void columnIssued(uint32_t bank, bool write, Cycle now);
   void countOccupancy(Cycle now) {
     count.occupancyClocks += queue.waiting() * (now - countedTo);
     countedTo = now;
   }
   void wakeAt(Cycle time) { wake = std::min(wake, time); }
+
+  // Bursts that come alone.
+  /// A burst that has come alone goes the way of all others.
+  void joinQueue() {
+    if (alone.count != 0)
+      queueAlone();
+  }
+  void queueAlone();
+  /// Issues the burst that has come alone; the first clock not gone through.
+  Cycle issueAlone(std::vector<Completion> &done);
 
   // Refresh.
   void startRefreshes(Cycle now);
@@ -279,7 +308,65 @@ private:
   Cycle columnBound = 0, rowBound = 0, activeBound = 0;
   bool turns = true; ///< nextMode() is another one, or may be.
   std::vector<Command> *log = nullptr;
+
+  /// A burst that has come alone and of which nothing has been issued.
+  struct Alone {
+    static constexpr uint32_t mostAtoms = 16;
+    std::array<Access, mostAlone> runs;
+    uint32_t count = 0, atoms = 0;
+    Cycle arrival = 0;
+    /// What will be issued, in clocks after its arrival: a column of a run.
+    struct Command {
+      uint32_t clock, run;
+      bool isLast; ///< Of its run.
+    };
+    std::array<Command, mostAtoms> commands{};
+
+    void plan(const Timings &t, uint32_t groupShift, uint32_t rankShift);
+    Cycle last() const { return arrival + commands[atoms - 1].clock; }
+    bool consistent(const RequestQueue &queue) const;
+    template <typename A> void serialize(A &ar) {
+      fields(ar, runs, count, atoms, arrival);
+    }
+  };
+  Alone alone;
 };
+
+inline void Channel::columnIssued(uint32_t bank, bool write, Cycle now) {
+  record(write ? CommandKind::Write : CommandKind::Read, bank, now);
+  Rank &rank = rankOf(bank);
+  const uint32_t group = groupOf(bank);
+  ++bankCounts[bank].accesses;
+  raise(banks[bank].precharge,
+        now + (write ? t.writeToPrecharge : t.readToPrecharge));
+  raise(groupColumn[write][group], now + t.columnGroup);
+  raise(rank.column[write], now + t.columnRank);
+  if (write) {
+    raise(groupColumn[false][group], now + t.writeToReadGroup);
+    raise(rank.column[false], now + t.writeToReadRank);
+  } else {
+    raise(rank.column[true], now + t.readToWrite);
+  }
+  uint32_t pseudo = bank >> rankShift;
+  if (ranksPerPseudo != 1) {
+    pseudo /= ranksPerPseudo;
+    for (uint32_t i = 0; i != ranksPerPseudo; ++i) {
+      Rank &other = ranks[pseudo * ranksPerPseudo + i];
+      if (&other == &rank)
+        continue;
+      raise(other.column[write], now + t.columnOtherRank);
+      raise(other.column[!write],
+            now + (write ? t.writeToReadOtherRank : t.readToWrite));
+    }
+  }
+
+  if (lastDirection[pseudo] != write) {
+    count.turnarounds += lastDirection[pseudo] != 2;
+    lastDirection[pseudo] = write;
+  }
+  ++(write ? count.writes : count.reads);
+  count.dataClocks += t.burst;
+}
 
 } // namespace tessera::sim::dram
 

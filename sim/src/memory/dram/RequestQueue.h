@@ -130,6 +130,11 @@ public:
   }
 
   bool isOpen(uint32_t bank) const { return openBanks.contains(bank); }
+  /// Whether its row is open.
+  bool hits(const Access &access) const {
+    const Bank &bank = banks[access.bank];
+    return bank.open && bank.row == access.row;
+  }
   size_t bankCount() const { return banks.size(); }
 
   /// Banks with an active entry; with an open row; with another entry.
