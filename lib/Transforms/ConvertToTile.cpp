@@ -473,20 +473,22 @@ private:
       accumulate = accumulation(op);
     }
     SmallVector<unsigned> order = lanesOrder(op);
-    AffineMap ordered = inversePermutation(
-        AffineMap::getPermutationMap(order, op.getContext()));
-    for (AffineMap &map : maps)
-      map = map.compose(ordered);
-    SmallVector<StringRef> iterators = iteratorNames(op), newIterators;
-    SmallVector<int64_t> bounds = op.getStaticLoopRanges(), newBounds;
+    SmallVector<StringRef> iterators;
+    SmallVector<int64_t> bounds;
     for (unsigned loop : order) {
-      newIterators.push_back(iterators[loop]);
-      newBounds.push_back(bounds[loop]);
+      iterators.push_back(iteratorNames(op)[loop]);
+      bounds.push_back(op.getStaticLoopRanges()[loop]);
+    }
+    if (!llvm::is_sorted(order)) {
+      AffineMap ordered = inversePermutation(
+          AffineMap::getPermutationMap(order, op.getContext()));
+      for (AffineMap &map : maps)
+        map = map.compose(ordered);
     }
     Block *old = op.getBlock();
     makeMap(
-        op.getLoc(), inputs, outputs, maps, newIterators, newBounds, kind,
-        accumulate, [&](Block &body) {
+        op.getLoc(), inputs, outputs, maps, iterators, bounds, kind, accumulate,
+        [&](Block &body) {
           IRMapping mapping;
           for (auto [argument, inside] :
                llvm::zip(arguments, body.getArguments()))

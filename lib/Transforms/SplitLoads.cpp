@@ -135,7 +135,9 @@ private:
   SmallVector<Value> viewPieces(Operand operand, ArrayRef<int64_t> sizes);
   void cut(tile::MmaOp mma, unsigned k, ArrayRef<int64_t> sizes,
            const SmallVector<Value> (&operands)[2]);
-  bool canPeel(scf::ForOp loop, Contraction &contraction);
+  MemRefType pieceType(Operand operand, int64_t size, bool streams);
+  uint64_t bytesOf(Operand operand, ArrayRef<int64_t> sizes, bool streams);
+  bool fits(scf::ForOp loop, Contraction &contraction);
   IRMapping peelFirst(scf::ForOp loop);
 
   tile::KernelOp kernel;
@@ -165,25 +167,28 @@ static Value viewPart(OpBuilder &builder, Location loc, Value view,
   return memref::SubViewOp::create(builder, loc, view, offsets, sizes, strides);
 }
 
+MemRefType Splitter::pieceType(Operand operand, int64_t size, bool streams) {
+  auto type = cast<MemRefType>(operand.alloc.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[operand.position] = size;
+  MemRefType piece = MemRefType::get(shape, type.getElementType(), AffineMap(),
+                                     type.getMemorySpace());
+  return streams ? withRowPitch(piece, target) : piece;
+}
+
 /// Loads what `operand` loads in parts into buffers of their own.
 SmallVector<Value> Splitter::loadPieces(Operand operand,
                                         ArrayRef<int64_t> sizes, bool streams) {
   builder.setInsertionPointAfter(operand.load);
   Location loc = operand.load.getLoc();
-  auto type = cast<MemRefType>(operand.alloc.getType());
   SmallVector<Value> buffers;
   int64_t begin = 0;
   for (int64_t size : sizes) {
     Value source = viewPart(builder, loc, operand.load.getSource(),
                             operand.position, begin, size);
-    SmallVector<int64_t> shape(type.getShape());
-    shape[operand.position] = size;
-    MemRefType local = MemRefType::get(shape, type.getElementType(),
-                                       AffineMap(), type.getMemorySpace());
-    if (streams)
-      local = withRowPitch(local, target);
-    auto alloc = tile::AllocOp::create(builder, loc, local,
-                                       builder.getI64IntegerAttr(1));
+    auto alloc =
+        tile::AllocOp::create(builder, loc, pieceType(operand, size, streams),
+                              builder.getI64IntegerAttr(1));
     auto load = tile::LoadOp::create(builder, loc, source, alloc);
     load.setSharedAttr(operand.load.getSharedAttr());
     buffers.push_back(alloc);
@@ -231,43 +236,58 @@ void Splitter::cut(tile::MmaOp mma, unsigned k, ArrayRef<int64_t> sizes,
   mma.erase();
 }
 
-/// Whether there is memory for the first iteration's own buffers beside the
-/// loop's.
-bool Splitter::canPeel(scf::ForOp loop, Contraction &contraction) {
-  int64_t trips = tripCount(loop);
-  uint64_t spm = 0, acc = 0, first = 0, operand = 0;
+/// Bytes of the buffers of an operand's pieces.
+uint64_t Splitter::bytesOf(Operand operand, ArrayRef<int64_t> sizes,
+                           bool streams) {
+  uint64_t bytes = 0;
+  for (int64_t size : sizes)
+    bytes += allocatedBytes(pieceType(operand, size, streams), target);
+  return bytes;
+}
+
+/// Whether there is memory for the pieces, and beside a panel for the first
+/// iteration's own buffers. Decides what the loop keeps.
+bool Splitter::fits(scf::ForOp loop, Contraction &contraction) {
+  bool peels = loop && tripCount(loop) > 1;
+  uint64_t spm = 0, acc = 0, first = 0, changing = 0;
   bool hasSpare = true;
+  for (auto [index, operand] : llvm::enumerate(contraction.operands))
+    spm += bytesOf(operand, contraction.pieces, index == 0);
   kernel.walk([&](tile::AllocOp alloc) {
     auto type = cast<MemRefType>(alloc.getType());
     uint64_t bytes = allocatedBytes(type, target), copies = alloc.getDepth();
-    bool isInLoop = loop->isProperAncestor(alloc);
+    bool isCopied = peels && loop->isProperAncestor(alloc);
     bool isOperand = llvm::any_of(contraction.operands, [&](Operand operand) {
       return operand.alloc == alloc;
     });
     if (tile::getSpace(type) == tile::Space::Acc) {
       acc += bytes * copies;
-      if (isInLoop) {
+      if (isCopied) {
         first += bytes;
         hasSpare &= copies > 1;
       }
-    } else if (isOperand && isInLoop) {
-      spm += bytes;
-      operand = bytes;
+    } else if (!isOperand) {
+      spm += bytes * (copies + isCopied);
+    } else if (isCopied) {
+      changing = bytes;
       loopCopies = copies;
-    } else {
-      spm += bytes * (isOperand ? 1 : copies + isInLoop);
     }
   });
-  if (trips == 1)
-    return true;
   dropsAccumulator = acc + first > arch.acc.bytes;
+  if (dropsAccumulator &&
+      !(loop && hasSpare && tripCount(loop) <= fewIterations &&
+        acc <= arch.acc.bytes))
+    return false;
   // One copy less where there are several; else pieces, which are refilled one
   // by one.
-  if (spm + operand * loopCopies > arch.spm.bytes)
+  if (spm + changing * loopCopies > arch.spm.bytes) {
     loopCopies = loopCopies > 2 ? loopCopies - 1 : 0;
-  return spm + operand * std::max<int64_t>(1, loopCopies) <= arch.spm.bytes &&
-         (!dropsAccumulator ||
-          (hasSpare && trips <= fewIterations && acc <= arch.acc.bytes));
+    for (auto [index, operand] : llvm::enumerate(contraction.operands))
+      if (loopCopies == 0 && loop && loop->isProperAncestor(operand.alloc))
+        changing = bytesOf(operand, contraction.pieces, index == 0);
+  }
+  return spm + (peels ? changing * std::max<int64_t>(1, loopCopies) : 0) <=
+         arch.spm.bytes;
 }
 
 /// Takes the first iteration out of a loop; maps its operations to those that
@@ -315,7 +335,7 @@ void Splitter::split(Contraction &contraction) {
   if (iterations == 0 ||
       ((!hasPanel || tripCount(loop) == 1) && iterations != 1))
     return;
-  if (hasPanel && !canPeel(loop, contraction))
+  if (!fits(loop, contraction))
     return;
 
   IRMapping first;
