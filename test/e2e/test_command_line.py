@@ -18,6 +18,7 @@ SHAPE = (4, 8)
 ADD = onnx_model([("Add", "sum", ["a", "b"], ["y"])],
                  [("a", SHAPE), ("b", SHAPE)], [("y", SHAPE)])
 SYMBOLIC = onnx_model([("Relu", "relu", ["x"], ["y"])], [("x", ("N", 8))], [("y", ("N", 8))])
+OTHER_SYMBOL = onnx_model([("Relu", "relu", ["x"], ["y"])], [("x", ("M", 8))], [("y", ("M", 8))])
 UNSUPPORTED = onnx_model([("Relu", "fine", ["x"], ["t"]), ("Frobnicate", "first", ["t"], ["u"]),
                           ("Unique", "second", ["u"], ["y"])],
                          [("x", SHAPE)], [("y", SHAPE)])
@@ -31,6 +32,7 @@ class CommandLine(unittest.TestCase):
         write = lambda name, data: (cls.tmp / name).write_bytes(data)
         write("add.onnx", ADD)
         write("symbolic.onnx", SYMBOLIC)
+        write("other_symbol.onnx", OTHER_SYMBOL)
         write("unsupported.onnx", UNSUPPORTED)
         write("truncated.onnx", DIGITS.read_bytes()[:5000])
         write("text.onnx", b"this is no model\n")
@@ -148,6 +150,23 @@ class CommandLine(unittest.TestCase):
         self.assertLess(together["makespan_cycles"], together["sum_alone_cycles"])
         self.check_errors(2, [
             ("run add.onnx --concurrent add.onnx --verify", "--verify is of one model"),
+        ])
+
+    def test_dimensions_of_concurrent_models(self):
+        """Each model takes the dimensions that it has; one that none has is an error."""
+        for models in ("symbolic.onnx --concurrent add.onnx other_symbol.onnx add.tsr symbolic.onnx",
+                       "add.tsr --concurrent symbolic.onnx other_symbol.onnx"):
+            self.check_good(f"run {models} --dim N=16 --dim M=2048 --arch tiny --json dims.json")
+            runs = json.loads((self.tmp / "dims.json").read_text())["concurrent"]
+            cycles = {run["model"]: run["cycles_alone"] for run in runs}
+            self.assertGreater(cycles["other_symbol.onnx"], 2 * cycles["symbolic.onnx"])
+        self.check_errors(1, [
+            ("run add.onnx --concurrent symbolic.onnx other_symbol.onnx --dim N=4 --dim M=4 --dim K=3",
+             "--dim K=3: no model has such a dimension; they have M, N"),
+            ("run add.onnx --concurrent add.tsr --dim N=4",
+             "--dim N=4: no model has such a dimension; none has a symbolic one"),
+            ("run symbolic.onnx --concurrent other_symbol.onnx --dim N=4", "--dim M=<size>"),
+            ("run symbolic.onnx --concurrent add.onnx --dim N=4 --dim N=5", "--dim N: given twice"),
         ])
 
     def test_checks_and_annotation(self):

@@ -23,7 +23,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
+#include <set>
 #include <unistd.h>
 
 namespace tessera::tool {
@@ -35,6 +37,7 @@ struct RunCommand {
   std::string commandLine;         ///< As the user gave it.
   std::string verification;        ///< Empty: none.
   std::vector<std::string> others; ///< Models to run at the same time.
+  std::vector<std::vector<std::string>> otherDims; ///< Of each; see compile.
   bool timingOnly = false, verbose = false;
   uint64_t explored = 0; ///< Schedules besides the ordinary one.
   CompileFlags compile;
@@ -53,7 +56,10 @@ private:
   std::string usageError() const;
   Status checkFiles() const;
   Result<Program> prepare();
-  Result<Program> prepareOther(const std::string &other) const;
+  /// Leaves each model the `--dim`s that it has, of several models; an error if
+  /// none has one.
+  Status distributeDims();
+  Result<Program> prepareOther(size_t number) const;
   Status runWithOthers(Program &program);
   Result<Program> loadObject() const;
   /// Puts the object of `--program` in the place of the compiled one.
@@ -205,11 +211,53 @@ Result<RunCommand::Program> RunCommand::prepare() {
   return program;
 }
 
-Result<RunCommand::Program>
-RunCommand::prepareOther(const std::string &other) const {
+/// Names of a model's symbolic dimensions; an object has none any more.
+static Result<std::set<std::string>> symbolsOf(const std::string &path) {
+  std::set<std::string> symbols;
+  TESSERA_ASSIGN_OR_RETURN(bool isObject, isObjectFile(path));
+  if (isObject)
+    return symbols;
+  TESSERA_ASSIGN_OR_RETURN(ModelDescription model, describeModel(path));
+  for (const ModelDescription::Tensor &input : model.inputs)
+    for (const std::string &dimension : input.shape)
+      if (dimension != "?" && !std::isdigit(uint8_t(dimension[0])))
+        symbols.insert(dimension);
+  return symbols;
+}
+
+Status RunCommand::distributeDims() {
+  otherDims.resize(others.size());
+  if (compile.dims.empty() || others.empty())
+    return Status::success();
+  std::vector<std::string> given = std::exchange(compile.dims, {});
+  std::set<std::string> known;
+  std::vector<bool> used(given.size());
+  for (size_t model = 0; model <= others.size(); ++model) {
+    TESSERA_ASSIGN_OR_RETURN(std::set<std::string> symbols,
+                             symbolsOf(model ? others[model - 1] : path));
+    for (size_t i = 0; i < given.size(); ++i)
+      if (symbols.contains(given[i].substr(0, given[i].find('=')))) {
+        (model ? otherDims[model - 1] : compile.dims).push_back(given[i]);
+        used[i] = true;
+      }
+    known.merge(symbols);
+  }
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!used[i])
+      return Status(
+          StatusCode::InvalidArgument,
+          fmt::format("--dim {}: no model has such a dimension; {}", given[i],
+                      known.empty() ? "none has a symbolic one"
+                                    : fmt::format("they have {}",
+                                                  fmt::join(known, ", "))));
+  return Status::success();
+}
+
+Result<RunCommand::Program> RunCommand::prepareOther(size_t number) const {
   RunCommand run;
-  run.path = other;
+  run.path = others[number];
   run.compile = compile;
+  run.compile.dims = otherDims[number];
   run.inputs = Inputs::random(inputs.seedValue());
   return run.prepare();
 }
@@ -218,8 +266,9 @@ Status RunCommand::runWithOthers(Program &program) {
   std::vector<Program> programs;
   programs.push_back(std::move(program));
   std::vector<std::string> names = {path};
-  for (const std::string &other : others) {
-    TESSERA_ASSIGN_OR_RETURN(Program more, prepareOther(other));
+  for (size_t i = 0; i < others.size(); ++i) {
+    const std::string &other = others[i];
+    TESSERA_ASSIGN_OR_RETURN(Program more, prepareOther(i));
     if (more.arch != programs.front().arch)
       return Status(StatusCode::InvalidArgument,
                     fmt::format("{}: is for architecture {}, {} for {}; models "
@@ -408,6 +457,8 @@ Status RunCommand::runProgram(Program &program) {
 int RunCommand::run() {
   if (std::string message = usageError(); !message.empty())
     return failUsage(message);
+  if (Status status = distributeDims(); !status.ok())
+    return fail(status);
   Result<Program> program = prepare();
   if (!program)
     return fail(program.status());
