@@ -354,6 +354,33 @@ void PerfettoTraceWriter::dispatchSteps(const TraceEvent &event) {
               {});
 }
 
+static const char *transferName(const TraceEvent &event) {
+  return event.opcode ? "fill" : "copy";
+}
+
+void PerfettoTraceWriter::transferBegins(const TraceEvent &event) {
+  Bytes annotations;
+  annotate(annotations, "packet", event.pc);
+  annotate(annotations, "bytes", event.value);
+  if (submission)
+    putFixed(annotations, field::event::flows, submission);
+  submission = 0;
+  uint64_t track =
+      openLane(queueLanes[event.id], fmt::format("queue {}", event.id),
+               processor, transferKey(event.pc));
+  sliceBegins(track, transferName(event), event.timeFs, annotations);
+}
+
+void PerfettoTraceWriter::copyEngineBegins(const TraceEvent &event) {
+  if (!copyEngine)
+    copyEngine = addTrack("copy engine", processor, false);
+  Bytes annotations;
+  annotate(annotations, "queue", event.id);
+  annotate(annotations, "packet", event.pc);
+  annotate(annotations, "bytes", event.value);
+  sliceBegins(copyEngine, transferName(event), event.timeFs, annotations);
+}
+
 void PerfettoTraceWriter::instructionBegins(const TraceEvent &event) {
   CoreTracks &tracks = coreTracks(event.core);
   const isa::InstInfo *info = isa::lookupInst(event.opcode);
@@ -380,6 +407,18 @@ void PerfettoTraceWriter::event(const TraceEvent &event) {
     return dispatchEnds(event);
   case TraceEvent::Kind::DispatchStep:
     return dispatchSteps(event);
+  case TraceEvent::Kind::TransferBegin:
+    return transferBegins(event);
+  case TraceEvent::Kind::TransferEnd:
+    if (uint64_t track = closeLane(queueLanes[event.id], transferKey(event.pc)))
+      sliceEnds(track, event.timeFs);
+    return;
+  case TraceEvent::Kind::CopyEngineBegin:
+    return copyEngineBegins(event);
+  case TraceEvent::Kind::CopyEngineEnd:
+    if (copyEngine)
+      sliceEnds(copyEngine, event.timeFs);
+    return;
   case TraceEvent::Kind::InstructionBegin:
     return instructionBegins(event);
   case TraceEvent::Kind::InstructionEnd: {

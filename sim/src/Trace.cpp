@@ -74,9 +74,21 @@ std::string rateName(const TraceEvent &rate) {
                      NetworkPlace::of(rate.id).name());
 }
 
+bool ChromeTraceWriter::keeps(TraceEvent::Kind kind) {
+  switch (kind) {
+  case TraceEvent::Kind::DispatchStep:
+  case TraceEvent::Kind::TransferBegin:
+  case TraceEvent::Kind::TransferEnd:
+  case TraceEvent::Kind::CopyEngineBegin:
+  case TraceEvent::Kind::CopyEngineEnd:
+    return false;
+  default:
+    return true;
+  }
+}
+
 void ChromeTraceWriter::event(const TraceEvent &event) {
-  // This format's rows hold whole dispatches; Perfetto's have their parts.
-  if (event.kind == TraceEvent::Kind::DispatchStep)
+  if (!keeps(event.kind))
     return;
   if (events.size() >= capacity)
     ++droppedEvents;
@@ -158,6 +170,10 @@ std::string ChromeTraceWriter::json() const {
           e.core, dispatchThread, ts));
       break;
     case TraceEvent::Kind::DispatchStep:
+    case TraceEvent::Kind::TransferBegin:
+    case TraceEvent::Kind::TransferEnd:
+    case TraceEvent::Kind::CopyEngineBegin:
+    case TraceEvent::Kind::CopyEngineEnd:
       break; // event() keeps none.
     case TraceEvent::Kind::InstructionBegin:
     case TraceEvent::Kind::InstructionEnd:

@@ -35,8 +35,7 @@ public:
                         e.timeFs};
     hash = hashBytes(std::as_bytes(std::span(words)), hash);
     ++count;
-    if (e.kind != sim::TraceEvent::Kind::DispatchStep)
-      ++chromeCount;
+    chromeCount += sim::ChromeTraceWriter::keeps(e.kind);
   }
   uint64_t hash = 0, count = 0;
   uint64_t chromeCount = 0; ///< Of the kinds that ChromeTraceWriter keeps.

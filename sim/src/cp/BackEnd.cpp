@@ -170,7 +170,8 @@ void CommandProcessor::tryStart(uint32_t q, uint64_t id) {
   Queue &queue = queues[q];
   Slot *slot = find(q, id);
   if (!slot || slot->state != Slot::State::Parked ||
-      (queue.faulted && !TESSERA_MUTANT("parked-start-after-fault")))
+      (queue.faulted && !slot->fetched.parent &&
+       !TESSERA_MUTANT("parked-start-after-fault")))
     return;
   if (held(queue, *slot))
     return prepareNext(q);
@@ -207,17 +208,9 @@ void CommandProcessor::tryStart(uint32_t q, uint64_t id) {
 
 void CommandProcessor::start(uint32_t q, Slot &slot) {
   uint64_t root = queues[q].context;
+  tracePacket(q, slot, /*begins=*/true);
   if (std::holds_alternative<isa::DispatchPacket>(slot.packet.body)) {
     snapshot(slot, true);
-    if (services.observer) {
-      TraceEvent event;
-      event.kind = TraceEvent::Kind::DispatchBegin;
-      event.id = q;
-      event.core = coreOf(std::get<isa::DispatchPacket>(slot.packet.body), 0);
-      event.value = slot.packet.id;
-      event.timeFs = services.events.now();
-      services.observer->event(event);
-    }
     tracePart(q, slot, DispatchPart::Start);
     resume(q, slot);
   } else if (TESSERA_MUTANT("completed-without-running") &&
@@ -226,10 +219,10 @@ void CommandProcessor::start(uint32_t q, Slot &slot) {
   } else if (auto *copy = std::get_if<isa::CopyPacket>(&slot.packet.body)) {
     if (TESSERA_MUTANT("completion-before-data"))
       (void)signal(copy->completion);
-    copies.start({pack(q, slot.id), queues[q].priority, 0, root,
+    copies.start({pack(q, slot.id), slot.packet.id, queues[q].priority, 0, root,
                   copy->destination, copy->source, copy->size, 0, false});
   } else if (auto *fill = std::get_if<isa::FillPacket>(&slot.packet.body)) {
-    copies.start({pack(q, slot.id), queues[q].priority, 0, root,
+    copies.start({pack(q, slot.id), slot.packet.id, queues[q].priority, 0, root,
                   fill->destination, 0, fill->size, fill->pattern, true});
   } else if (auto *indirect =
                  std::get_if<isa::IndirectPacket>(&slot.packet.body)) {
@@ -366,8 +359,35 @@ void CommandProcessor::tellDone(uint32_t q) {
   interrupt(DeviceInterrupt::Kind::QueueDone, q, 0);
 }
 
+/// A slice of its queue begins or ends; packets that do nothing have none.
+void CommandProcessor::tracePacket(uint32_t q, const Slot &slot, bool begins) {
+  if (!services.observer)
+    return;
+  TraceEvent event;
+  using Kind = TraceEvent::Kind;
+  event.kind = begins ? Kind::TransferBegin : Kind::TransferEnd;
+  event.id = q;
+  event.timeFs = services.events.now();
+  if (auto *d = std::get_if<isa::DispatchPacket>(&slot.packet.body)) {
+    event.kind = begins ? Kind::DispatchBegin : Kind::DispatchEnd;
+    event.core = coreOf(*d, 0);
+    event.value = slot.packet.id;
+  } else if (auto *copy = std::get_if<isa::CopyPacket>(&slot.packet.body)) {
+    event.pc = slot.packet.id;
+    event.value = copy->size;
+  } else if (auto *fill = std::get_if<isa::FillPacket>(&slot.packet.body)) {
+    event.opcode = 1;
+    event.pc = slot.packet.id;
+    event.value = fill->size;
+  } else {
+    return;
+  }
+  services.observer->event(event);
+}
+
 void CommandProcessor::record(uint32_t q, const Slot &slot) {
   Cycle now = services.now();
+  tracePacket(q, slot, /*begins=*/false);
   if (auto *d = std::get_if<isa::DispatchPacket>(&slot.packet.body)) {
     DispatchRecord r;
     r.queue = q;
@@ -387,15 +407,6 @@ void CommandProcessor::record(uint32_t q, const Slot &slot) {
     r.dramBytesRead = slot.dramRead, r.dramBytesWritten = slot.dramWritten;
     r.engines = slot.engines;
     dispatchRecords.push_back(r);
-    if (services.observer) {
-      TraceEvent event;
-      event.kind = TraceEvent::Kind::DispatchEnd;
-      event.id = q;
-      event.core = coreOf(*d, 0);
-      event.value = slot.packet.id;
-      event.timeFs = services.events.now();
-      services.observer->event(event);
-    }
   } else if (std::holds_alternative<isa::IndirectPacket>(slot.packet.body)) {
     CommandBufferRecord r;
     r.queue = q;

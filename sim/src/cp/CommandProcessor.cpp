@@ -151,15 +151,31 @@ Status CommandProcessor::enable(uint32_t q, bool on) {
 void CommandProcessor::dropSlots(uint32_t q, bool running) {
   Queue &queue = queues[q];
   queue.source = Source();
-  queue.streams.clear();
-  // An indirect packet without its stream can never end: it goes with it.
+  if (running) {
+    queue.streams.clear();
+    copies.drop(q);
+  }
   std::erase_if(queue.window, [&](const Slot &slot) {
-    bool indirect =
-        std::holds_alternative<isa::IndirectPacket>(slot.packet.body);
-    bool drop = running || slot.state == Slot::State::Parked ||
-                (indirect && slot.state == Slot::State::Running);
+    // A parked packet of a command buffer has started with it.
+    bool drop =
+        running || (slot.state == Slot::State::Parked && !slot.fetched.parent);
     if (drop && slot.state == Slot::State::Running)
       freeCores(pack(q, slot.id));
+    if (drop && slot.state != Slot::State::Parked &&
+        slot.state != Slot::State::Done)
+      tracePacket(q, slot, /*begins=*/false);
+    if (drop)
+      unprepare(pack(q, slot.id));
+    return drop;
+  });
+}
+
+void CommandProcessor::dropCommands(uint32_t q, uint64_t indirect) {
+  Queue &queue = queues[q];
+  std::erase(queue.streams, indirect);
+  std::erase_if(queue.window, [&](const Slot &slot) {
+    bool drop = slot.id == indirect || (slot.fetched.parent == indirect &&
+                                        slot.state == Slot::State::Parked);
     if (drop)
       unprepare(pack(q, slot.id));
     return drop;
@@ -346,9 +362,13 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
   uint64_t command =
       slot && slot->fetched.command != noCommand ? slot->fetched.command : 0;
   if (slot) {
+    uint64_t buffer = slot->fetched.parent ? slot->fetched.parent : id;
+    if (slot->state != Slot::State::Parked)
+      tracePacket(q, *slot, /*begins=*/false);
     freeCores(pack(q, id));
     unprepare(pack(q, id));
     std::erase_if(queue.window, [&](const Slot &s) { return s.id == id; });
+    dropCommands(q, buffer);
   }
   if (!TESSERA_MUTANT("parked-start-after-fault"))
     dropSlots(q, false);
@@ -368,6 +388,7 @@ void CommandProcessor::fault(uint32_t q, uint64_t id, FaultCause cause,
     interrupt(DeviceInterrupt::Kind::Fault, q, 0);
   }
   startAll(); // its cores are free for other queues
+  advance(q); // with command buffers that had started
 }
 
 //===----------------------------------------------------------------------===//

@@ -183,7 +183,11 @@ private:
 
   Status writeQueue(uint32_t q, uint64_t offset, uint64_t value);
   Status enable(uint32_t q, bool on);
+  /// What has not started, and with `running` the rest. A command buffer that
+  /// has started runs to its end.
   void dropSlots(uint32_t q, bool running);
+  /// What is left of a command buffer, but for what of it runs.
+  void dropCommands(uint32_t q, uint64_t indirect);
 
   void post(Cycle cycle, Phase phase, Code code, uint32_t q,
             uint64_t payload = 0);
@@ -252,6 +256,7 @@ private:
   }
   std::vector<uint32_t> rectangle(const isa::DispatchPacket &d) const;
   void snapshot(Slot &slot, bool begin);
+  void tracePacket(uint32_t q, const Slot &slot, bool begins);
   void tracePart(uint32_t q, const Slot &slot, DispatchPart part);
   std::shared_ptr<const KernelImage>
   image(const std::vector<uint8_t> &text,

@@ -18,6 +18,8 @@ CopyEngine::CopyEngine(Services &services, CopyListener &listener,
       client(services.mmu.addClient()), self(services.events.add(*this)) {}
 
 void CopyEngine::reset() {
+  if (position)
+    trace(TraceEvent::Kind::CopyEngineEnd);
   ++epoch;
   jobs.clear();
   position = written = 0;
@@ -125,6 +127,8 @@ void CopyEngine::step() {
   if (!job.fill)
     bytes = std::min(bytes, toBoundary(job.source));
   chunks[chunk] = {position, uint32_t(bytes)};
+  if (position == 0)
+    trace(TraceEvent::Kind::CopyEngineBegin);
   position += bytes;
   translating = !request(job.fill, chunk);
   if (!translating)
@@ -153,17 +157,49 @@ FaultCause CopyEngine::move(uint64_t &address) {
     if (fault != FaultCause::None)
       return fault;
   }
-  size_t queue = job.slot >> 48;
+  size_t queue = queueOf(job);
   if (movedBytes.size() <= queue)
     movedBytes.resize(queue + 1);
   movedBytes[queue] += job.bytes;
   return FaultCause::None;
 }
 
+void CopyEngine::trace(TraceEvent::Kind kind) const {
+  if (!services.observer)
+    return;
+  const CopyJob &job = jobs.front();
+  TraceEvent event;
+  event.kind = kind;
+  event.opcode = job.fill;
+  event.id = queueOf(job);
+  event.pc = job.packet;
+  event.value = job.bytes;
+  event.timeFs = services.events.now();
+  services.observer->event(event);
+}
+
 void CopyEngine::finish(FaultCause fault, uint64_t address) {
+  trace(TraceEvent::Kind::CopyEngineEnd);
   CopyJob job = jobs.front();
   jobs.pop_front();
-  ++epoch; // chunks of this job that are still under way do not matter
+  next();
+  listener.copyDone(job, fault, address);
+}
+
+void CopyEngine::drop(uint32_t queue) {
+  if (jobs.empty())
+    return;
+  bool runs = queueOf(jobs.front()) == queue;
+  if (runs && position)
+    trace(TraceEvent::Kind::CopyEngineEnd);
+  std::erase_if(jobs,
+                [&](const CopyJob &job) { return queueOf(job) == queue; });
+  if (runs)
+    next();
+}
+
+void CopyEngine::next() {
+  ++epoch; // chunks of the last job that are still under way do not matter
   position = written = 0;
   chunks.clear();
   freeChunks.clear();
@@ -174,7 +210,6 @@ void CopyEngine::finish(FaultCause fault, uint64_t address) {
       choose();
     wake(services.now());
   }
-  listener.copyDone(job, fault, address);
 }
 
 void CopyEngine::handle(const Event &event) {

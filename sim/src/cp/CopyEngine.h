@@ -21,7 +21,8 @@
 namespace tessera::sim {
 
 struct CopyJob {
-  uint64_t slot = 0; ///< The packet, for whoever asked.
+  uint64_t slot = 0;   ///< The packet, for whoever asked.
+  uint32_t packet = 0; ///< Its identifier, for traces.
   uint64_t priority = 0;
   Cycle since = 0; ///< When it was handed over.
   uint64_t root = 0;
@@ -29,8 +30,8 @@ struct CopyJob {
   uint32_t pattern = 0;
   bool fill = false;
   template <typename A> void serialize(A &ar) {
-    fields(ar, slot, priority, since, root, destination, source, bytes, pattern,
-           fill);
+    fields(ar, slot, packet, priority, since, root, destination, source, bytes,
+           pattern, fill);
   }
 };
 
@@ -47,6 +48,8 @@ public:
   CopyEngine(Services &services, CopyListener &listener, uint32_t node);
 
   void start(const CopyJob &job);
+  /// A queue's jobs end where they are; nobody is told.
+  void drop(uint32_t queue);
   /// Nothing more is issued before `cycle`.
   void stall(Cycle cycle) { stalledUntil = cycle; }
   /// Bytes moved for a queue since the device's reset.
@@ -76,9 +79,15 @@ private:
   void wake(Cycle cycle);
   void choose();
   void step();
+  void trace(TraceEvent::Kind kind) const;
   Cycle exploredDelay() const;
   bool request(bool write, uint32_t chunk);
   void finish(FaultCause fault, uint64_t address);
+  /// The running job is gone: goes on with another one.
+  void next();
+  static uint32_t queueOf(const CopyJob &job) {
+    return uint32_t(job.slot >> 48);
+  }
   FaultCause move(uint64_t &address);
 
   Services &services;

@@ -53,13 +53,15 @@ CommandProcessor::Slot *CommandProcessor::find(uint32_t q, uint64_t id) {
 
 void CommandProcessor::advance(uint32_t q) {
   Queue &queue = queues[q];
-  if (!queue.enabled || queue.faulted || queue.busy)
+  if (queue.busy)
     return;
-  // Command buffers first: they come earlier than what the ring still holds.
+  // Command buffers first: they come earlier than what the ring still holds,
+  // and go on when that is read no more.
   for (uint64_t id : queue.streams)
     if (Slot *parent = find(q, id); parent && work(q, parent))
       return;
-  (void)work(q, nullptr);
+  if (queue.enabled && !queue.faulted)
+    (void)work(q, nullptr);
 }
 
 /// Packets of a command buffer that a barrier packet of it keeps from starting.

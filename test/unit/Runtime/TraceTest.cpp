@@ -76,6 +76,32 @@ TEST_P(TraceTest, HoldsHostQueuesAndCores) {
   ASSERT_OK(again->finish());
 }
 
+// Copies and fills are slices of their queue, and of the engine when their turn
+// has come.
+TEST_P(TraceTest, HoldsTransfers) {
+  if (!traces())
+    return;
+  for (bool transfers : {false, true}) {
+    Result<Trace> trace = Trace::begin(device, file("a.pftrace"));
+    ASSERT_OK(trace.status());
+    Queue q = queue("Q");
+    if (transfers) {
+      Buffer a = buffer(4096), b = buffer(4096);
+      ASSERT_OK(q.fill(a, 1));
+      ASSERT_OK(q.copy(b, a, {.barrier = true}));
+    } else {
+      ASSERT_OK(q.barrier());
+    }
+    ASSERT_OK(q.waitIdle());
+    ASSERT_OK(trace->finish());
+    Result<std::vector<uint8_t>> bytes = readFile(file("a.pftrace"));
+    ASSERT_OK(bytes.status());
+    std::string text(bytes->begin(), bytes->end());
+    for (const char *name : {"copy engine", "fill", "copy", "bytes"})
+      EXPECT_EQ(text.find(name) != text.npos, transfers) << name;
+  }
+}
+
 TEST_P(TraceTest, ChangesNoCycle) {
   if (!traces())
     return;

@@ -97,6 +97,40 @@ TEST(CommandProcessor, WarmDependentDispatch) {
   EXPECT_LE(records[3].runCycle - records[2].haltCycle, 150u);
 }
 
+// What began in a trace ends there, also by a fault and by a reset of the
+// queue.
+TEST(CommandProcessor, TransfersAreTraced) {
+  Machine m;
+  m.device.setTraceObserver(&m);
+  isa::FillPacket good{Machine::dataArea, 4096, 7, {}, {}};
+  isa::CopyPacket copy{
+      Machine::dataArea + 8192, Machine::dataArea, 4096, {}, {}};
+  m.submit(packet(good), false);
+  m.submit(packet(copy));
+  m.settle();
+  isa::FillPacket bad{uint64_t(1) << 46, 4096, 7, {}, {}};
+  m.submit(packet(bad));
+  m.settle();
+  std::vector<std::pair<int, int>> kinds; ///< And what it is.
+  int open = 0, engine = 0;
+  uint64_t bytes = 0;
+  for (const TraceEvent &event : m.trace) {
+    open += event.kind == TraceEvent::Kind::TransferBegin;
+    open -= event.kind == TraceEvent::Kind::TransferEnd;
+    engine += event.kind == TraceEvent::Kind::CopyEngineBegin;
+    engine -= event.kind == TraceEvent::Kind::CopyEngineEnd;
+    EXPECT_LE(engine, 1);
+    if (event.kind == TraceEvent::Kind::TransferBegin) {
+      kinds.emplace_back(event.id, event.opcode);
+      bytes += event.value;
+    }
+  }
+  EXPECT_EQ(kinds, (std::vector<std::pair<int, int>>{{0, 1}, {0, 0}, {0, 1}}));
+  EXPECT_EQ(bytes, 3 * 4096u);
+  EXPECT_EQ(open, 0);
+  EXPECT_EQ(engine, 0);
+}
+
 TEST(CommandProcessor, CopyAndFill) {
   Machine m;
   std::vector<uint8_t> data(5000);

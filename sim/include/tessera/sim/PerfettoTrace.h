@@ -89,8 +89,14 @@ private:
   void dispatchBegins(const TraceEvent &event);
   void dispatchEnds(const TraceEvent &event);
   void dispatchSteps(const TraceEvent &event);
+  void transferBegins(const TraceEvent &event);
+  void copyEngineBegins(const TraceEvent &event);
   void hostSteps(const TraceEvent &event);
   static uint64_t partKey(uint32_t queue, uint64_t packet);
+  /// In the lanes of a queue, whose dispatches have their packets' identifiers.
+  static uint64_t transferKey(uint32_t packet) {
+    return uint64_t(1) << 32 | packet;
+  }
   void instructionBegins(const TraceEvent &event);
   void counter(uint64_t track, uint64_t value, uint64_t timeFs);
   void sliceBegins(uint64_t track, std::string_view name, uint64_t timeFs,
@@ -119,6 +125,7 @@ private:
   std::map<uint32_t, uint64_t> hostThreads; ///< Tracks by number.
   std::map<uint32_t, Lanes> queueLanes;     ///< Dispatches by queue.
   Lanes partLanes;
+  uint64_t copyEngine = 0; ///< Track.
   uint64_t submission = 0; ///< Arrow from it to the next dispatch; 0: none.
   uint64_t numFlows = 0, numTracks = 0, numProcesses = 0, numEvents = 0;
   uint64_t lastNs = 0;

@@ -26,6 +26,14 @@ struct TraceEvent {
     DispatchEnd,
     /// A dispatch's next part: value: packet id; id: which; core: queue.
     DispatchStep,
+    /// A copy (opcode 0) or fill (1), from start to completion signal. id:
+    /// queue;
+    /// pc: packet id; value: bytes.
+    TransferBegin,
+    TransferEnd,
+    /// The same, while the copy engine is at it: one at a time.
+    CopyEngineBegin,
+    CopyEngineEnd,
     InstructionBegin, ///< engine, pc, opcode.
     InstructionEnd,
     Semaphore, ///< A core's semaphore changed: id and its new value.
@@ -100,6 +108,9 @@ class ChromeTraceWriter final : public TraceObserver {
 public:
   explicit ChromeTraceWriter(size_t capacity = 1 << 20) : capacity(capacity) {}
 
+  /// Its rows are the cores': what the command processor does in parts, and
+  /// copies and fills, are Perfetto's only.
+  static bool keeps(TraceEvent::Kind kind);
   void event(const TraceEvent &event) override;
   uint64_t dropped() const { return droppedEvents; }
   /// The document; the same events give the same bytes.
