@@ -48,6 +48,14 @@ Result<uint64_t> AddressSpaceState::reserve(uint64_t bytes) {
       bytes >= largePageBytes ? largePageBytes : smallPageBytes;
   uint64_t address = (cursor + alignment - 1) & ~(alignment - 1);
   constexpr uint64_t end = uint64_t(1) << (virtualAddressBits - 1);
+  // Beyond what a program has mapped there, and the pages beside it.
+  auto page = mappedPages.lower_bound(address - smallPageBytes);
+  while (page != mappedPages.end() && bytes < end &&
+         page->first < address + bytes + smallPageBytes) {
+    address =
+        (page->first + 2 * smallPageBytes + alignment - 1) & ~(alignment - 1);
+    page = mappedPages.upper_bound(page->first);
+  }
   if (address >= end || bytes > end - address)
     return Status(
         StatusCode::OutOfMemory,

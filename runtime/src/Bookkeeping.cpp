@@ -276,9 +276,16 @@ void QueueState::noteCancellation(Submission &work, bool faulted) {
 void QueueState::noteFault(const Submission *culprit, mmio::FaultCause cause,
                            uint64_t index, uint32_t command, uint64_t core,
                            uint64_t pc, uint64_t address) {
+  // Whoever runs into the same page has the same fault; what a packet or a
+  // kernel says that is wrong is its queue's own.
+  bool ofPage = cause == mmio::FaultCause::PageFault ||
+                cause == mmio::FaultCause::ProtectionFault ||
+                cause == mmio::FaultCause::PoisonedPage ||
+                cause == mmio::FaultCause::BusError;
   for (FaultReport &known : hardware->faults)
     if (known.cause == cause && !TESSERA_MUTANT("storm-not-coalesced") &&
-        known.address / smallPageBytes == address / smallPageBytes) {
+        (ofPage ? known.address / smallPageBytes == address / smallPageBytes
+                : known.address == address && known.queue == label)) {
       ++known.count;
       return;
     }

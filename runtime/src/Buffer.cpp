@@ -59,11 +59,12 @@ void BufferState::noteHostAccess(std::string_view what, uint64_t offset,
 
 void BufferState::markGone(std::string how) {
   gone = std::move(how);
+  usable.store(false, std::memory_order_release);
   ++space->hardware->buffersGone;
 }
 
 Status BufferState::checkUsable() const {
-  if (gone.empty())
+  if (usable.load(std::memory_order_acquire))
     return Status::success();
   return Status(StatusCode::FailedPrecondition,
                 fmt::format("buffer '{}' {}", label, gone));
@@ -73,9 +74,13 @@ Status BufferState::checkRange(uint64_t offset, uint64_t bytes) const {
   if (offset > size || bytes > size - offset)
     return Status(
         StatusCode::InvalidArgument,
-        fmt::format("buffer '{}': bytes {} to {} asked for, its size is "
-                    "{}",
-                    label, offset, offset + bytes, size));
+        bytes <= ~offset
+            ? fmt::format("buffer '{}': bytes {} to {} asked for, its size is "
+                          "{}",
+                          label, offset, offset + bytes, size)
+            : fmt::format("buffer '{}': {} bytes from {} on asked for, its "
+                          "size is {}",
+                          label, bytes, offset, size));
   return Status::success();
 }
 

@@ -201,6 +201,19 @@ Status CommandBuffer::fill(const Operand &destination, uint64_t bytes,
   static const std::shared_ptr<BufferState> none;
   const std::shared_ptr<BufferState> &buffer =
       range ? range->buffer.state : none;
+  // Buffers begin at pages.
+  uint64_t offset =
+      range ? range->offset : std::get<Binding>(destination).offset;
+  if (offset % 4)
+    return Status(
+        StatusCode::InvalidArgument,
+        fmt::format("command buffer '{}': fill of {} from offset {}; must be a "
+                    "multiple of 4",
+                    state->label,
+                    range ? fmt::format("buffer '{}'", range->buffer.label())
+                          : fmt::format("binding {}",
+                                        std::get<Binding>(destination).index),
+                    offset));
   FillPacket body;
   TESSERA_ASSIGN_OR_RETURN(body.destination,
                            addressOf(*state, destination, buffer, bytes));

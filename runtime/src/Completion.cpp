@@ -42,9 +42,7 @@ void QueueState::complete(Submission &work) {
 
 void QueueState::cancel(Submission &work, const Status &why) {
   if (work.stage == Stage::Pending) {
-    --pending;
-    --hardware->pendingOperations;
-    pendingPackets -= work.images.size();
+    unpark(work);
   } else {
     workUnknown = true; // It may have run in part.
   }
@@ -135,11 +133,15 @@ static bool before(uint64_t index, uint64_t other) {
   return int64_t(index - other) < 0;
 }
 
+static bool packetDone(uint64_t index, uint64_t done, uint64_t mask) {
+  return before(index, done) ||
+         (index - done < 64 && mask >> (index - done) & 1);
+}
+
 bool QueueState::packetsDone(const Submission &work, uint64_t done,
                              uint64_t mask) const {
   for (uint64_t index = work.first;; ++index) {
-    if (!before(index, done) &&
-        (index - done >= 64 || !(mask >> (index - done) & 1)))
+    if (!packetDone(index, done, mask))
       return false;
     if (index == work.last)
       return true;
@@ -303,15 +305,14 @@ Status QueueState::finishStopping() {
         complete(*work);
         continue;
       }
-      work->stage = Stage::Pending;
+      // What it has done already it must not do again.
       for (uint64_t index = work->first;; ++index) {
-        work->images.push_back(ring->image(index));
+        if (!packetDone(index, done, mask))
+          work->images.push_back(ring->image(index));
         if (index == work->last)
           break;
       }
-      ++pending;
-      pendingPackets += work->images.size();
-      ++hardware->pendingOperations;
+      park(*work);
     }
     published.clear();
     popDone();

@@ -7,6 +7,7 @@
 
 #include "tessera/runtime/Device.h"
 #include "Hardware.h"
+#include "PageTables.h"
 #include "QueueState.h"
 #include "SemaphoreState.h"
 #include "tessera/ISA/Mmio.h"
@@ -87,7 +88,9 @@ Result<Snapshot> Device::snapshot() {
   snapshot.image =
       std::make_shared<const std::vector<std::byte>>(std::move(*bytes));
   snapshot.device = state->hardware;
-  snapshot.objects = hardware.objectChanges;
+  snapshot.objects = hardware.objects;
+  snapshot.changes = hardware.lastingChanges;
+  snapshot.semaphoresMade = hardware.semaphoresMade;
   for (const SemaphoreState *semaphore : hardware.semaphores)
     snapshot.failures.push_back(semaphore->failure);
   return snapshot;
@@ -107,13 +110,18 @@ Status Device::restore(const Snapshot &snapshot) {
   if (snapshot.device.lock() != state->hardware)
     return refuse(StatusCode::InvalidArgument,
                   "the snapshot is of another device");
-  if (snapshot.objects != hardware.objectChanges)
-    return refuse(StatusCode::FailedPrecondition,
-                  "memory or semaphores came or went since the snapshot");
   if (Status rest = hardware.comeToRest(); !rest.ok())
     return refuse(rest.code(), rest.message());
+  for (QueueState *queue : hardware.queues)
+    queue->dropGates(snapshot.semaphoresMade);
+  if (snapshot.objects != hardware.objects ||
+      snapshot.changes != hardware.lastingChanges)
+    return refuse(StatusCode::FailedPrecondition,
+                  "memory or semaphores came or went since the snapshot");
   TESSERA_RETURN_IF_ERROR(hardware.driver->restore(*snapshot.image));
   ++hardware.restores;
+  for (PageTables *tables : hardware.tables)
+    TESSERA_RETURN_IF_ERROR(tables->rewrite());
   // The same ones as then, or objects would have come and gone.
   for (size_t i = 0; i < hardware.semaphores.size(); ++i) {
     SemaphoreState &semaphore = *hardware.semaphores[i];
@@ -174,7 +182,7 @@ Status Device::reset() {
     return Status(StatusCode::FailedPrecondition, hardware.closed.message());
   TESSERA_RETURN_IF_ERROR(hardware.driver->mmioWrite(isa::mmio::reset, 1));
   ++hardware.generation;
-  ++hardware.objectChanges;
+  ++hardware.lastingChanges;
   for (QueueState *queue : hardware.queues) {
     Status gone(StatusCode::DeviceLost,
                 fmt::format("queue '{}' was made before the device's reset",

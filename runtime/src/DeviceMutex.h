@@ -55,9 +55,27 @@ public:
   }
   /// Locks to that depth; the thread must not hold it.
   void acquire(unsigned toDepth) {
-    mutex.lock();
+    if (!mutex.try_lock()) {
+      waiting.fetch_add(1, std::memory_order_relaxed);
+      mutex.lock();
+      waiting.fetch_sub(1, std::memory_order_relaxed);
+    }
+    acquisitions.store(acquisitions.load(std::memory_order_relaxed) + 1,
+                       std::memory_order_relaxed);
     owner.store(std::this_thread::get_id(), std::memory_order_relaxed);
     depth = toDepth;
+  }
+
+  /// Whether another thread waits for it.
+  bool wanted() const { return waiting.load(std::memory_order_relaxed) != 0; }
+  /// As releaseAll(), and comes back when another thread has had it, which
+  /// wants it now.
+  unsigned handOver() {
+    uint64_t before = acquisitions.load(std::memory_order_relaxed);
+    unsigned held = releaseAll();
+    while (acquisitions.load(std::memory_order_relaxed) == before)
+      std::this_thread::yield();
+    return held;
   }
 
   /// Destroys the function once the lock has been given up for good: it may own
@@ -69,7 +87,9 @@ public:
 private:
   std::mutex mutex;
   std::atomic<std::thread::id> owner{};
-  unsigned depth = 0;                             ///< Guarded by `mutex`.
+  std::atomic<unsigned> waiting = 0;      ///< Threads in acquire().
+  std::atomic<uint64_t> acquisitions = 0; ///< Changed by the holder only.
+  unsigned depth = 0;                     ///< Guarded by `mutex`.
   std::vector<std::function<Status()>> discarded; ///< Likewise.
 };
 

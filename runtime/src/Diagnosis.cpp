@@ -91,6 +91,8 @@ std::string HangDump::print() const {
   }
   for (const WaitState &wait : hostWaits)
     text += "a host thread waits for " + printWait(wait) + "\n";
+  for (const std::string &wait : otherWaits)
+    text += "a host thread waits for " + wait + "\n";
   for (const std::string &line : wayPoints)
     text += "device: " + line + "\n";
   return text;

@@ -113,7 +113,10 @@ HangDump Device::hangDump() const {
   for (const QueueState *queue : hardware.queues)
     dump.queues.push_back(queue->dump());
   for (const Hardware::HostWait &wait : hardware.hostWaits)
-    dump.hostWaits.push_back(stateOf(*wait.semaphore, wait.value));
+    if (wait.semaphore)
+      dump.hostWaits.push_back(stateOf(*wait.semaphore, wait.value));
+    else
+      dump.otherWaits.push_back(wait.what);
   dump.wayPoints = hardware.driver->wayPoints();
   return dump;
 }

@@ -60,13 +60,16 @@ Hardware::Lock Hardware::lock() {
 
 Result<uint64_t> Hardware::allocatePhysical(isa::PhysicalSpace space,
                                             uint64_t bytes, uint64_t alignment,
-                                            std::string_view what) {
-  ++objectChanges;
+                                            std::string_view what,
+                                            MemoryOf of) {
   RangeAllocator &allocator = physical[static_cast<unsigned>(space)];
   if (std::optional<uint64_t> address = allocator.allocate(bytes, alignment)) {
     Status claimed = driver->claim(space, *address, bytes);
-    if (claimed.ok())
+    if (claimed.ok()) {
+      if (of == MemoryOf::Program)
+        toggleObject(Object::Memory, uint64_t(space), *address, bytes);
       return *address;
+    }
     allocator.release(*address, bytes);
     return claimed.withContext(fmt::format("{} '{}'", label, what));
   }
@@ -78,9 +81,22 @@ Result<uint64_t> Hardware::allocatePhysical(isa::PhysicalSpace space,
                   allocator.largestFree()));
 }
 
+void Hardware::toggleObject(Object kind, uint64_t a, uint64_t b, uint64_t c) {
+  uint64_t hash = uint64_t(kind) + 1;
+  for (uint64_t part : {a, b, c}) {
+    // A step of splitmix64.
+    hash = (hash ^ part) + 0x9e3779b97f4a7c15;
+    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9;
+    hash = (hash ^ hash >> 27) * 0x94d049bb133111eb;
+    hash ^= hash >> 31;
+  }
+  objects ^= hash;
+}
+
 void Hardware::releasePhysical(isa::PhysicalSpace space, uint64_t address,
-                               uint64_t bytes) {
-  ++objectChanges;
+                               uint64_t bytes, MemoryOf of) {
+  if (of == MemoryOf::Program)
+    toggleObject(Object::Memory, uint64_t(space), address, bytes);
   driver->release(space, address, bytes);
   physical[static_cast<unsigned>(space)].release(address, bytes);
 }
@@ -101,7 +117,7 @@ Status Hardware::claimPage(isa::PhysicalSpace space, uint64_t address) {
     physical[index].release(address, isa::smallPageBytes);
     return claimed;
   }
-  ++objectChanges;
+  toggleObject(Object::Memory, uint64_t(space), address, isa::smallPageBytes);
   claimedPages[index][address] = 1;
   return Status::success();
 }
@@ -204,8 +220,9 @@ bool Hardware::reached(Deadline deadline) const {
 }
 
 Result<driver::Progress> Hardware::run(Deadline deadline) {
-  return scheduler && scheduler->isMember() ? runVirtual(deadline)
-                                            : runDevice(deadline);
+  return scheduler && scheduler->isMember()
+             ? runVirtual(deadline)
+             : runDevice(deadline, HostCalls::Run);
 }
 
 Result<driver::Progress> Hardware::runVirtual(Deadline deadline) {
@@ -218,7 +235,8 @@ Result<driver::Progress> Hardware::runVirtual(Deadline deadline) {
   TESSERA_ASSIGN_OR_RETURN(
       driver::Progress progress,
       runDevice(Deadline::at(
-          std::min(deadline.time(), scheduler->earliestDeadline()))));
+                    std::min(deadline.time(), scheduler->earliestDeadline())),
+                HostCalls::Run));
   // While another thread works, the clock of an idle device goes on.
   driver::Time work = scheduler->earliestWork();
   if (progress == driver::Progress::Quiescent && work != driver::timeInfinite &&
@@ -233,13 +251,31 @@ Status Hardware::alive() const {
   return driver->mmioRead(isa::mmio::deviceId).status();
 }
 
-Result<driver::Progress> Hardware::runDevice(Deadline deadline) {
-  // How far the device goes before the host's clock is looked at again.
-  constexpr uint64_t hostStepCycles = 20'000;
-  driver::Time until = deadline.time();
-  if (deadline.isHost())
-    until = driver->now() + hostStepCycles * cycleTime;
-  driver::Progress progress = step(until);
+/// How far the device goes before the host's clock, and other threads, are
+/// looked at again.
+static constexpr uint64_t hostStepCycles = 20'000;
+
+driver::Progress Hardware::stepShared(Deadline deadline) {
+  while (true) {
+    driver::Time now = driver->now(), slice = hostStepCycles * cycleTime;
+    bool last = !deadline.isHost() &&
+                (deadline.time() <= now || deadline.time() - now <= slice);
+    driver::Progress progress = step(last ? deadline.time() : now + slice);
+    if (last || progress != driver::Progress::Deadline)
+      return progress;
+    bool shared = mutex.wanted();
+    if (shared)
+      mutex.acquire(mutex.handOver());
+    if (shared || deadline.isHost())
+      return progress; // The caller looks again.
+  }
+}
+
+Result<driver::Progress> Hardware::runDevice(Deadline deadline,
+                                             HostCalls calls) {
+  // Virtual threads have an order of their own.
+  driver::Progress progress =
+      scheduler ? step(deadline.time()) : stepShared(deadline);
   // Before the drain: what it notes has happened by now.
   seenTime = driver->now();
   if (progress == driver::Progress::Interrupted)
@@ -248,7 +284,7 @@ Result<driver::Progress> Hardware::runDevice(Deadline deadline) {
     TESSERA_RETURN_IF_ERROR(update());
   if (progress == driver::Progress::Quiescent)
     TESSERA_RETURN_IF_ERROR(alive());
-  TESSERA_ASSIGN_OR_RETURN(bool changed, service());
+  TESSERA_ASSIGN_OR_RETURN(bool changed, service(calls));
   if (progress == driver::Progress::Quiescent && !changed) {
     TESSERA_ASSIGN_OR_RETURN(changed, ringAgain());
   }
@@ -297,7 +333,7 @@ Status Hardware::spend(uint64_t nanoseconds) {
       next = std::min(next, scheduler->earliestDeadline());
     }
     TESSERA_ASSIGN_OR_RETURN(driver::Progress progress,
-                             runDevice(Deadline::at(next)));
+                             runDevice(Deadline::at(next), HostCalls::Leave));
     bool stuck = progress == driver::Progress::Quiescent && !idleUntil(next);
     if (isVirtual)
       scheduler->wakeAll();
@@ -325,8 +361,9 @@ Result<bool> Hardware::ringAgain() {
   return again;
 }
 
-Result<bool> Hardware::service() {
+Result<bool> Hardware::service(HostCalls calls) {
   bool any = false;
+  bool mayCall = calls == HostCalls::Run && !hostCallOfThisThread();
   while (pendingOperations) {
     bool changed = false;
     if (TESSERA_MUTANT("order-by-address"))
@@ -338,7 +375,9 @@ Result<bool> Hardware::service() {
       changed |= queue.cancelHopeless();
       TESSERA_ASSIGN_OR_RETURN(bool published, queue.publishPending());
       changed |= published;
-      TESSERA_ASSIGN_OR_RETURN(bool called, queue.runHostCalls());
+      if (!mayCall)
+        continue;
+      TESSERA_ASSIGN_OR_RETURN(bool called, queue.runHostCall());
       changed |= called;
       if (called)
         break; // Queues may have come and gone.

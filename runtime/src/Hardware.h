@@ -12,9 +12,10 @@
 // calls take it on entry and hold it while the device runs; internal functions
 // expect it held. It is recursive because dropping the last handle of a buffer
 // during the completion drain releases its memory. It is given up, at whatever
-// depth, in two places only: a wait that only the host can satisfy
-// (waitForHost), and while a host call runs (QueueState::runHostCalls). The
-// driver has a lock of its own, always taken after this one.
+// depth, in three places only: a wait that only the host can satisfy
+// (waitForHost), while a host call runs (QueueState::runHostCall), and between
+// slices of device time if another thread wants it (stepShared). The driver has
+// a lock of its own, always taken after this one.
 //
 // Queue state changes in three contexts only: submission (QueueState::submit
 // and service()), the completion drain and the error callback (both in
@@ -35,6 +36,7 @@
 #include <array>
 #include <condition_variable>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +48,7 @@ namespace tessera::runtime {
 struct BufferState;
 class HostScheduler;
 class HostSlice;
+class PageTables;
 struct QueueState;
 struct SemaphoreState;
 
@@ -94,7 +97,16 @@ struct Hardware {
   std::vector<QueueState *> queues;
   /// Who holds each of the device's queue slots.
   std::vector<QueueState *> slots;
-  uint64_t objectChanges = 0; ///< Memory and semaphores taken and given back.
+  /// A digest of the memory, pages and semaphores that programs have now: equal
+  /// if they are the same.
+  uint64_t objects = 0;
+  enum class Object : uint8_t { Memory, Page, Semaphore };
+  /// It comes, or goes.
+  void toggleObject(Object kind, uint64_t a, uint64_t b, uint64_t c);
+  /// What cannot be undone: allocations of pools, resets.
+  uint64_t lastingChanges = 0;
+  uint64_t spacesMade = 0;
+  std::vector<PageTables *> tables;         ///< Of live address spaces.
   std::vector<SemaphoreState *> semaphores; ///< Live ones.
   uint64_t buffersGone = 0; ///< Unmapped or deallocated under live handles.
   uint64_t restores = 0;    ///< Device memory went back to an earlier state.
@@ -117,12 +129,13 @@ struct Hardware {
   /// question.
   driver::Time seenTime = 0;
   std::vector<FaultReport> faults;
-  /// Threads in a wait.
+  /// Threads in a wait, for hang dumps.
   struct HostWait {
-    const SemaphoreState *semaphore;
-    uint64_t value;
+    const SemaphoreState *semaphore = nullptr; ///< Null: for something else,
+    uint64_t value = 0;
+    std::string what; ///< which is this.
   };
-  std::vector<HostWait> hostWaits;
+  std::list<HostWait> hostWaits;
   /// Present while races are looked for.
   std::unique_ptr<RaceDetector> races;
   bool traced = false;                        ///< There is a trace.
@@ -133,11 +146,15 @@ struct Hardware {
   using Lock = std::unique_lock<DeviceMutex>;
   Lock lock();
 
+  /// Page tables are not the program's: a device that goes back to an earlier
+  /// state gets them as they are now.
+  enum class MemoryOf : uint8_t { Program, Tables };
   /// OutOfMemory names `what`, the space and the bytes.
   Result<uint64_t> allocatePhysical(isa::PhysicalSpace space, uint64_t bytes,
-                                    uint64_t alignment, std::string_view what);
+                                    uint64_t alignment, std::string_view what,
+                                    MemoryOf of = MemoryOf::Program);
   void releasePhysical(isa::PhysicalSpace space, uint64_t address,
-                       uint64_t bytes);
+                       uint64_t bytes, MemoryOf of = MemoryOf::Program);
   /// A page of 64 KiB that a program maps where it likes, as often as it likes;
   /// nobody else gets it meanwhile. FailedPrecondition if somebody has it.
   Status claimPage(isa::PhysicalSpace space, uint64_t address);
@@ -145,15 +162,22 @@ struct Hardware {
 
   /// Retires completed work and records faults of every queue.
   Status update();
+  /// What becomes of host calls that are due. They run in threads that wait for
+  /// something of the device only: one that submits may hold a lock of the
+  /// program's that the function takes. They never run inside one another.
+  enum class HostCalls : uint8_t { Leave, Run };
   /// Publishes what can be published, cancels what has lost its cause, hands
-  /// out queue slots, runs due host calls; true if anything changed.
-  Result<bool> service();
+  /// out queue slots; true if anything changed.
+  Result<bool> service(HostCalls calls = HostCalls::Leave);
   /// Lets the device run until an interrupt or the deadline, then updates and
   /// serves. Quiescent: nothing happens any more and there was nothing to do.
   /// A deadline of the host ends it after a while; look at reached().
   Result<driver::Progress> run(Deadline deadline);
   /// Only lets the device run, and takes what it tells.
   driver::Progress step(driver::Time until);
+  /// The same in slices, between which other threads get the lock that wait for
+  /// it; then, and for a deadline of the host, it comes back after a slice.
+  driver::Progress stepShared(Deadline deadline);
   bool reached(Deadline deadline) const;
   /// Gives the lock up until the host signals or submits something, the
   /// deadline, if it is the host's, or for a while: the caller looks again.
@@ -199,7 +223,7 @@ struct Hardware {
 private:
   /// Lets an idle device's clock go on; false if it cannot.
   bool idleUntil(driver::Time time);
-  Result<driver::Progress> runDevice(Deadline deadline);
+  Result<driver::Progress> runDevice(Deadline deadline, HostCalls calls);
   Result<driver::Progress> runVirtual(Deadline deadline);
   Status drain();
   Status retractHopeless();
@@ -223,6 +247,22 @@ private:
   driver::HostActivity activity;
   uint32_t thread = 0;
   bool traced;
+};
+
+/// While it lives, hang dumps list a wait of a thread. The device's lock is
+/// held at both ends.
+class ListedWait {
+public:
+  ListedWait(Hardware &hardware, Hardware::HostWait wait)
+      : hardware(hardware), place(hardware.hostWaits.insert(
+                                hardware.hostWaits.end(), std::move(wait))) {}
+  ~ListedWait() { hardware.hostWaits.erase(place); }
+  ListedWait(const ListedWait &) = delete;
+  ListedWait &operator=(const ListedWait &) = delete;
+
+private:
+  Hardware &hardware;
+  std::list<Hardware::HostWait>::iterator place;
 };
 
 template <typename Wait> Status Hardware::waitAndWake(Wait wait) {

@@ -9,7 +9,8 @@
 #include "tessera/Support/Mutant.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 using namespace tessera::isa;
 
@@ -110,15 +111,31 @@ void PoolState::collect() {
 
 namespace {
 /// Whether an operation in flight can complete only after one of the points,
-/// which nothing in flight signals.
+/// which nothing in flight signals. Chains of waits are long: no recursion.
 class Dependence {
 public:
-  Dependence(const Hardware &hardware, const Points &points)
-      : hardware(hardware), points(points) {}
+  Dependence(const Hardware &hardware, const Points &points) : points(points) {
+    for (const QueueState *queue : hardware.queues)
+      for (size_t i = 0; i < queue->inFlight.size(); ++i)
+        places[&queue->inFlight[i]] = {queue, i};
+  }
 
   bool of(const Submission &work) {
-    if (!seen.insert(&work).second)
-      return false;
+    std::vector<const Submission *> left{&work};
+    while (!left.empty()) {
+      const Submission *next = left.back();
+      left.pop_back();
+      if (seen.insert(next).second && look(*next, left)) {
+        seen.clear(); // Not all of these were looked at to the end.
+        return true;
+      }
+    }
+    return false;
+  }
+
+private:
+  /// True if it waits for a point itself; else adds what it comes after.
+  bool look(const Submission &work, std::vector<const Submission *> &left) {
     for (const Point &wait : work.waits) {
       if (Result<bool> met = wait.semaphore->reached(wait.value); !met || *met)
         continue;
@@ -127,33 +144,32 @@ public:
             !wait.semaphore->hostMaySignal)
           return true;
       for (const auto &producer : wait.semaphore->producers)
-        if (producer.value >= wait.value && of(*producer.work))
-          return true;
+        if (producer.value >= wait.value)
+          left.push_back(producer.work);
     }
     // What a barrier orders before it.
-    for (const QueueState *queue : hardware.queues) {
-      auto self = std::ranges::find_if(
-          queue->inFlight, [&](const Submission &w) { return &w == &work; });
-      if (self == queue->inFlight.end())
+    auto place = places.find(&work);
+    if (place == places.end())
+      return false;
+    auto [queue, position] = place->second;
+    bool ordered = work.barrier;
+    for (size_t i = position; i-- > 0;) {
+      const Submission &earlier = queue->inFlight[i];
+      if (!earlier.inFlight())
         continue;
-      bool ordered = work.barrier;
-      for (auto it = std::make_reverse_iterator(self);
-           it != queue->inFlight.rend(); ++it) {
-        if (!it->inFlight())
-          continue;
-        if ((ordered || it->barrier) && of(*it))
-          return true;
-        ordered |= it->barrier;
-      }
-      break;
+      if (ordered || earlier.barrier)
+        left.push_back(&earlier);
+      ordered |= earlier.barrier;
+      if (earlier.barrier)
+        break; // That one comes after all before it.
     }
     return false;
   }
 
-private:
-  const Hardware &hardware;
   const Points &points;
-  std::set<const Submission *> seen;
+  std::unordered_map<const Submission *, std::pair<const QueueState *, size_t>>
+      places;
+  std::unordered_set<const Submission *> seen;
 };
 } // namespace
 
@@ -200,14 +216,18 @@ PoolState::Choice PoolState::choose(const QueueState &queue, uint64_t bytes,
     return {PoolOutcome::Fresh, false, 1};
 
   bool behindUs = false;
+  std::optional<Dependence> dependence;
   if (auto block = smallest([&](const Dying &d) {
         if (!d.death.point.semaphore->promised(d.death.point.value))
           return false; // It failed; only the end of its users helps.
         for (const auto &producer : d.death.point.semaphore->producers)
-          if (producer.value == d.death.point.value &&
-              Dependence(hardware(), operation.signals).of(*producer.work)) {
-            behindUs = true;
-            return false;
+          if (producer.value == d.death.point.value) {
+            if (!dependence)
+              dependence.emplace(hardware(), operation.signals);
+            if (dependence->of(*producer.work)) {
+              behindUs = true;
+              return false;
+            }
           }
         return true;
       }))
@@ -247,7 +267,7 @@ Status PoolState::refusal(const Choice &choice, uint64_t bytes) const {
 
 Result<std::shared_ptr<PoolBlock>>
 PoolState::take(const Choice &choice, uint64_t bytes, Operation &operation) {
-  ++hardware().objectChanges;
+  ++hardware().lastingChanges;
   auto block = std::make_shared<PoolBlock>();
   block->pool = shared_from_this();
   if (choice.fromDying) {
@@ -298,6 +318,9 @@ PoolState::take(const Choice &choice, uint64_t bytes, Operation &operation) {
 // The handle
 //===----------------------------------------------------------------------===//
 
+/// Of one block and one chunk: sizes up to it can be added without overflow.
+static constexpr uint64_t maxBlockBytes = uint64_t(1) << 46;
+
 static Status emptyHandle() {
   return Status(StatusCode::FailedPrecondition, "pool: empty handle");
 }
@@ -312,9 +335,11 @@ Result<MemoryPool> MemoryPool::create(const AddressSpace &space,
                   "the address space is an empty handle");
   if (options.budgetBytes == 0)
     return refuse(StatusCode::InvalidArgument, "a budget of 0 bytes");
-  if (options.chunkBytes == 0 || options.chunkBytes % smallPageBytes)
+  if (options.chunkBytes == 0 || options.chunkBytes % smallPageBytes ||
+      options.chunkBytes > maxBlockBytes)
     return refuse(StatusCode::InvalidArgument,
-                  fmt::format("chunks of {} bytes; must be a multiple of {}",
+                  fmt::format("chunks of {} bytes; must be a multiple of {}, "
+                              "and at most 2^46",
                               options.chunkBytes, smallPageBytes));
   MemoryPool pool;
   pool.state = std::make_shared<PoolState>();
@@ -339,7 +364,7 @@ static Result<uint64_t> checkRequest(const PoolState &pool,
     return refuse(fmt::format("the queue is of address space '{}', the pool of "
                               "'{}'",
                               queue.space->label, pool.space->label));
-  if (bytes == 0 || bytes > uint64_t(1) << 46)
+  if (bytes == 0 || bytes > maxBlockBytes)
     return refuse(
         fmt::format("{} bytes asked for; 1 to 2^46 can be had", bytes));
   if (operation.signals.empty() && !operation.barrier && !queue.inOrder)
@@ -385,6 +410,7 @@ Result<PoolAllocation> MemoryPool::allocate(const Queue &queue, uint64_t bytes,
                            checkRequest(pool, on, bytes, operation));
   PoolState::Choice choice;
   bool retried = false;
+  std::optional<ListedWait> listed;
   while (true) {
     TESSERA_RETURN_IF_ERROR(hardware.update());
     pool.collect();
@@ -405,7 +431,11 @@ Result<PoolAllocation> MemoryPool::allocate(const Queue &queue, uint64_t bytes,
     }
     TESSERA_RETURN_IF_ERROR(hardware.mayWait("pool " + pool.options.label));
     ++pool.counts.retries;
-    retried = true;
+    if (!std::exchange(retried, true))
+      listed.emplace(
+          hardware,
+          Hardware::HostWait{.what = fmt::format("{} bytes of pool '{}'", bytes,
+                                                 pool.options.label)});
     // Memory comes by the end of work, or by what another thread deallocates.
     for (const PoolState::Dying &block : pool.dying)
       TESSERA_RETURN_IF_ERROR(hardware.driver->armSemaphore(
@@ -509,7 +539,7 @@ Status MemoryPool::deallocate(const Queue &queue, Buffer &buffer,
     return Status::success();
   };
   operation.accepted = [&] {
-    ++pool.hardware().objectChanges;
+    ++pool.hardware().lastingChanges;
     PoolBlock &block = *memory.block;
     pool.dying.push_back(
         {block.chunk,

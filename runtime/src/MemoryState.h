@@ -10,6 +10,7 @@
 
 #include "PageTables.h"
 #include "tessera/runtime/Buffer.h"
+#include <atomic>
 #include <map>
 
 namespace tessera::runtime {
@@ -48,7 +49,9 @@ struct BufferState {
   uint64_t size = 0;        ///< As asked for.
   uint64_t mappedBytes = 0; ///< Whole pages; 0: nothing of its own is mapped.
   Access access;
-  std::string gone;                 ///< Why it can no longer be used, if so.
+  std::string gone; ///< Why it can no longer be used, once `usable` is false.
+  /// Looked at without the lock where command buffers are recorded.
+  std::atomic<bool> usable = true;
   std::shared_ptr<PoolBlock> block; ///< Of a pool.
 
   /// Unmaps it and gives its memory back.

@@ -14,9 +14,13 @@ using namespace tessera::isa;
 namespace tessera::runtime {
 
 PageTables::PageTables(Hardware &hardware, std::string label)
-    : hardware(hardware), label(std::move(label)) {}
+    : hardware(hardware), label(std::move(label)),
+      serial(++hardware.spacesMade) {
+  hardware.tables.push_back(this);
+}
 
 PageTables::~PageTables() {
+  std::erase(hardware.tables, this);
   if (top)
     destroy(*top);
 }
@@ -35,7 +39,8 @@ PageTables::makeTable(unsigned level) {
   uint64_t bytes = tableBytes(level);
   TESSERA_ASSIGN_OR_RETURN(
       uint64_t physical, hardware.allocatePhysical(PhysicalSpace::Dram, bytes,
-                                                   256, label + " page table"));
+                                                   256, label + " page table",
+                                                   Hardware::MemoryOf::Tables));
   auto table = std::make_unique<Table>();
   table->physical = physical;
   table->level = level;
@@ -44,7 +49,8 @@ PageTables::makeTable(unsigned level) {
   Status written = hardware.driver->writeMemory(
       PhysicalSpace::Dram, physical, std::as_bytes(std::span(table->entries)));
   if (!written.ok()) {
-    hardware.releasePhysical(PhysicalSpace::Dram, physical, bytes);
+    hardware.releasePhysical(PhysicalSpace::Dram, physical, bytes,
+                             Hardware::MemoryOf::Tables);
     return written;
   }
   tableBytesHeld += bytes;
@@ -56,7 +62,25 @@ void PageTables::destroy(Table &table) {
     if (child)
       destroy(*child);
   hardware.releasePhysical(PhysicalSpace::Dram, table.physical,
-                           tableBytes(table.level));
+                           tableBytes(table.level), Hardware::MemoryOf::Tables);
+}
+
+Status PageTables::rewrite() { return top ? rewrite(*top) : Status::success(); }
+
+Status PageTables::rewrite(const Table &table) {
+  std::vector<uint64_t> held(table.entries.size());
+  TESSERA_RETURN_IF_ERROR(
+      hardware.driver->readMemory(PhysicalSpace::Dram, table.physical,
+                                  std::as_writable_bytes(std::span(held))));
+  // What is as it should be keeps the translations that the device has.
+  if (held != table.entries)
+    TESSERA_RETURN_IF_ERROR(
+        hardware.driver->writeMemory(PhysicalSpace::Dram, table.physical,
+                                     std::as_bytes(std::span(table.entries))));
+  for (const auto &child : table.children)
+    if (child)
+      TESSERA_RETURN_IF_ERROR(rewrite(*child));
+  return Status::success();
 }
 
 PageTables::Page PageTables::find(uint64_t address) const {
@@ -76,7 +100,6 @@ PageTables::Page PageTables::find(uint64_t address) const {
 }
 
 Status PageTables::setEntry(Table &table, unsigned index, uint64_t entry) {
-  ++hardware.objectChanges;
   // What the device does not take has not changed here either.
   TESSERA_RETURN_IF_ERROR(hardware.driver->writeMemory(
       PhysicalSpace::Dram, table.physical + 8 * index,
@@ -104,7 +127,13 @@ Status PageTables::setLeaf(uint64_t address, unsigned level, uint64_t entry) {
     }
     table = table->children[index].get();
   }
-  return setEntry(*table, pageTableIndex(address, level), entry);
+  unsigned index = pageTableIndex(address, level);
+  uint64_t before = table->entries[index];
+  TESSERA_RETURN_IF_ERROR(setEntry(*table, index, entry));
+  for (uint64_t each : {before, entry})
+    if (each)
+      hardware.toggleObject(Hardware::Object::Page, serial, address, each);
+  return Status::success();
 }
 
 static Status checkRange(const std::string &label, uint64_t address,

@@ -41,6 +41,9 @@ public:
   /// Changes the rights of mapped pages; checks as unmap() does.
   Status protect(uint64_t address, uint64_t bytes, Access access);
 
+  /// Writes again what device memory does not have as it is here.
+  Status rewrite();
+
   uint64_t smallPages() const { return pages[0]; } ///< Mapped now.
   uint64_t largePages() const { return pages[1]; }
   uint64_t tableMemory() const { return tableBytesHeld; }
@@ -63,11 +66,13 @@ private:
   };
   Page find(uint64_t address) const;
   Status setEntry(Table &table, unsigned index, uint64_t entry);
+  Status rewrite(const Table &table);
   Status checkWhole(uint64_t address, uint64_t bytes) const;
   Status setLeaf(uint64_t address, unsigned level, uint64_t entry);
 
   Hardware &hardware;
   std::string label;
+  uint64_t serial = 0; ///< Among the device's address spaces.
   std::unique_ptr<Table> top;
   uint64_t pages[2] = {0, 0}; ///< Of 64 KiB, of 2 MiB.
   uint64_t tableBytesHeld = 0;

@@ -71,6 +71,11 @@ Status Queue::waitIdle(Deadline deadline) const {
 }
 
 Status QueueState::waitIdle(Deadline deadline) {
+  std::optional<ListedWait> listed;
+  if (!inFlight.empty())
+    listed.emplace(*hardware,
+                   Hardware::HostWait{
+                       .what = fmt::format("queue '{}' to be idle", label)});
   while (true) {
     TESSERA_ASSIGN_OR_RETURN(
         bool idle, runUntil([&] { return inFlight.empty(); }, deadline));

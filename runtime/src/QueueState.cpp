@@ -90,6 +90,9 @@ Status QueueState::makeRoom(uint64_t packets, const Operation &operation) {
         StatusCode::ResourceExhausted,
         fmt::format("needs {} packets, the ring has room for {} of {}", packets,
                     room(), capacity()));
+  ListedWait listed(*hardware,
+                    {.what = fmt::format("room for {} packets in queue '{}'",
+                                         packets, label)});
   TESSERA_ASSIGN_OR_RETURN(
       bool progress,
       runUntil([&] { return room() >= packets || !failure.ok(); },
@@ -283,17 +286,25 @@ Status QueueState::accept(Operation &operation, Prepared &prepared) {
     published.push_back(&work);
     ++openReservations;
   } else if (!pending && slot && !draining && !stopping && !work.isHostCall &&
-             waitsCovered(work)) {
+             !(work.barrier && callsRunning) && waitsCovered(work)) {
     enter(work, images);
     TESSERA_RETURN_IF_ERROR(ringDoorbell());
   } else {
+    bool held = pending || callsRunning, behindBarrier = pendingBarriers;
     if (packets)
       work.images.assign(images.begin(), images.end());
-    ++pending;
-    pendingPackets += packets;
-    ++hardware->pendingOperations;
+    park(work);
+    // Of what was parked before nothing has become ready by that.
+    if (!work.isHostCall && !behindBarrier && !stopping &&
+        publishable(work, held)) {
+      TESSERA_ASSIGN_OR_RETURN(bool entered, publishParked(work));
+      if (entered)
+        TESSERA_RETURN_IF_ERROR(ringDoorbell());
+    }
   }
-  if (hardware->pendingOperations)
+  // What waits for it can follow.
+  if (hardware->pendingOperations &&
+      (work.stage == Stage::Armed || work.isHostCall || work.anyWait))
     TESSERA_RETURN_IF_ERROR(hardware->service().status());
   // Whoever waits for something that this work may signal looks again.
   hardware->wakeHost();
@@ -340,9 +351,11 @@ Frontier QueueState::orderBefore(std::span<const Point> waits,
 static bool covered(const Point &wait) {
   if (Result<bool> met = wait.semaphore->reached(wait.value); !met || *met)
     return true;
-  for (const SemaphoreState::Producer &producer : wait.semaphore->producers)
-    if (producer.value >= wait.value && producer.work->stage == Stage::Armed &&
-        !producer.work->isHostCall)
+  const auto &producers = wait.semaphore->producers;
+  for (auto from = std::ranges::lower_bound(producers, wait.value, {},
+                                            &SemaphoreState::Producer::value);
+       from != producers.end(); ++from)
+    if (from->work->stage == Stage::Armed && !from->work->isHostCall)
       return true;
   return false;
 }
@@ -396,6 +409,38 @@ void QueueState::enter(Submission &work, std::span<const PacketImage> images) {
   ring->publish(images);
 }
 
+void QueueState::park(Submission &work) {
+  work.stage = Stage::Pending;
+  ++pending;
+  pendingBarriers += work.barrier;
+  pendingPackets += work.images.size();
+  ++hardware->pendingOperations;
+}
+
+void QueueState::unpark(Submission &work) {
+  --pending;
+  pendingBarriers -= work.barrier;
+  pendingPackets -= work.images.size();
+  --hardware->pendingOperations;
+}
+
+bool QueueState::publishable(const Submission &work, bool held) const {
+  return !(work.barrier && held) && waitsCovered(work) &&
+         ring->capacity() - (ring->published() - ring->retired()) >=
+             work.images.size();
+}
+
+Result<bool> QueueState::publishParked(Submission &work) {
+  TESSERA_ASSIGN_OR_RETURN(bool hasSlot, hardware->giveSlot(*this));
+  // To give a slot may have published for us already.
+  if (!hasSlot || work.stage != Stage::Pending)
+    return false;
+  unpark(work);
+  std::vector<PacketImage> images = std::move(work.images);
+  enter(work, images);
+  return true;
+}
+
 Result<bool> QueueState::publishPending() {
   if (!failure.ok() || !pending || stopping)
     return false;
@@ -410,21 +455,11 @@ Result<bool> QueueState::publishPending() {
     }
     if (work.stage != Stage::Pending)
       continue;
-    if (!(work.barrier && held) && waitsCovered(work) &&
-        ring->capacity() - (ring->published() - ring->retired()) >=
-            work.images.size()) {
-      TESSERA_ASSIGN_OR_RETURN(bool hasSlot, hardware->giveSlot(*this));
-      if (!hasSlot)
-        break;
-      // To give a slot may have published for us already.
-      if (work.stage != Stage::Pending)
-        continue;
-      pendingPackets -= work.images.size();
-      --pending;
-      --hardware->pendingOperations;
-      std::vector<PacketImage> images = std::move(work.images);
-      enter(work, images);
-      any = true;
+    if (publishable(work, held)) {
+      TESSERA_ASSIGN_OR_RETURN(bool entered, publishParked(work));
+      any |= entered;
+      if (work.stage == Stage::Pending)
+        break; // No slot.
       continue;
     }
     held = true;
@@ -452,22 +487,26 @@ bool QueueState::earlierDone(const Submission &work) const {
   return true;
 }
 
-Status QueueState::signalOfHostCall(const Point &signal) {
-  SemaphoreState &semaphore = *signal.semaphore;
-  TESSERA_ASSIGN_OR_RETURN(bool reached, semaphore.reached(signal.value));
-  if (reached)
-    return Status(StatusCode::InvalidArgument,
-                  fmt::format("signal {} does not raise semaphore '{}'",
-                              signal.value, semaphore.label));
-  TESSERA_RETURN_IF_ERROR(hardware->driver->mmioWrite(
-      mmio::semaphoreBase + 8 * uint64_t(semaphore.index), signal.value));
-  semaphore.hostSignalled = std::max(semaphore.hostSignalled, signal.value);
-  if (hardware->races)
-    hardware->races->hostSignals(racePoint(semaphore, signal.value));
+Status QueueState::signalsOfHostCall(const Submission &work) {
+  for (const auto &[semaphore, value] : work.signals) {
+    TESSERA_ASSIGN_OR_RETURN(uint64_t current, semaphore->value());
+    if (value <= current)
+      return Status(StatusCode::InvalidArgument,
+                    fmt::format("signal {} does not raise semaphore '{}'",
+                                value, semaphore->label));
+    TESSERA_RETURN_IF_ERROR(semaphore->checkOvertakes(current, value, &work));
+  }
+  for (const auto &[semaphore, value] : work.signals) {
+    TESSERA_RETURN_IF_ERROR(hardware->driver->mmioWrite(
+        mmio::semaphoreBase + 8 * uint64_t(semaphore->index), value));
+    semaphore->hostSignalled = std::max(semaphore->hostSignalled, value);
+    if (hardware->races)
+      hardware->races->hostSignals(racePoint(*semaphore, value));
+  }
   return Status::success();
 }
 
-Result<bool> QueueState::runHostCalls() {
+Result<bool> QueueState::runHostCall() {
   bool heldByBarrier = false;
   for (Submission &work : inFlight) {
     if (!work.inFlight())
@@ -475,9 +514,9 @@ Result<bool> QueueState::runHostCalls() {
     if (work.isHostCall && work.stage == Stage::Pending && !heldByBarrier &&
         waitsMet(work) && (!work.barrier || earlierDone(work))) {
       auto keep = shared_from_this();
-      --pending;
-      --hardware->pendingOperations;
+      unpark(work);
       work.stage = Stage::Completing;
+      ++callsRunning;
       hardware->spendInside(hardware->costs.hostCallNs * 1'000'000);
       hardware->hostCalls.push_back({std::this_thread::get_id(), work.label});
       if (work.raceNode)
@@ -500,14 +539,14 @@ Result<bool> QueueState::runHostCalls() {
         return true;
       });
       hardware->spendInside(owed);
+      --callsRunning;
       if (work.stage == Stage::Cancelling) { // Meanwhile the device was closed.
         work.stage = Stage::Done;
         popDone();
         return true;
       }
-      for (const Point &signal : work.signals)
-        if (called.ok())
-          called = signalOfHostCall(signal);
+      if (called.ok())
+        called = signalsOfHostCall(work);
       if (called.ok())
         complete(work);
       else

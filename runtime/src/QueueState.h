@@ -47,8 +47,11 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   /// Oldest first; also those that failed. Elements do not move.
   std::deque<Submission, RecyclingAllocator<Submission>> inFlight;
   std::deque<Submission *> published; ///< Those in the ring, in its order.
-  size_t pending = 0;                 ///< Operations in stage Pending.
+  // Of the operations in stage Pending; park() and unpark() count them.
+  size_t pending = 0;
+  size_t pendingBarriers = 0;
   uint64_t pendingPackets = 0;
+  size_t callsRunning = 0; ///< Host calls that have not come back.
   uint64_t operations = 0; ///< Accepted until now.
   /// What has been reached before anything behind the last barrier starts.
   Frontier behindBarrier;
@@ -80,6 +83,12 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
     bool busy = false;
   };
   std::vector<Gate> gates;
+  /// Gives back those made after that many semaphores; of an idle queue.
+  void dropGates(uint64_t semaphoresMade) {
+    std::erase_if(gates, [&](const Gate &gate) {
+      return gate.semaphore->serial > semaphoresMade;
+    });
+  }
 
   FlightRecorder flight;
   /// What its completed operations ask of the engines, and what the engines of
@@ -107,9 +116,9 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   bool cancelHopeless();
   /// Fails everything that has not completed.
   void cancelAll(const Status &why);
-  /// Runs due host calls with the lock given up; true if one ran. Queues may
-  /// come and go meanwhile.
-  Result<bool> runHostCalls();
+  /// Runs a due host call with the lock given up; true if there was one. Queues
+  /// may come and go meanwhile.
+  Result<bool> runHostCall();
   /// Asks for interrupts at all that pending host calls wait for.
   Status armHostCalls();
   /// The device has nothing more of it, so its slot may go to another.
@@ -120,6 +129,8 @@ struct QueueState : std::enable_shared_from_this<QueueState> {
   template <typename Condition>
   Result<bool> runUntil(Condition done, Deadline deadline) {
     TESSERA_RETURN_IF_ERROR(hardware->update());
+    TESSERA_RETURN_IF_ERROR(
+        hardware->service(Hardware::HostCalls::Run).status());
     while (!done()) {
       TESSERA_RETURN_IF_ERROR(hardware->mayWait(label));
       if (hardware->reached(deadline))
@@ -180,8 +191,9 @@ private:
   Result<std::vector<isa::Packet>> planBarrier(Operation &operation) const;
   Result<Point> takeGate(std::vector<uint32_t> &usedGates);
   void releaseGates(const std::vector<uint32_t> &usedGates);
-  /// The value is raised from the host; InvalidArgument unless it grows.
-  Status signalOfHostCall(const Point &signal);
+  /// The host raises them all, or none: InvalidArgument unless each grows and
+  /// overtakes nobody's.
+  Status signalsOfHostCall(const Submission &work);
   Status checkPoints(const Operation &operation) const;
   /// The buffers and ranges of the uses declared; whole sizes become numbers.
   Status checkUses(Operation &operation) const;
@@ -191,6 +203,14 @@ private:
   Status makeRoom(uint64_t packets, const Operation &operation);
 
   // Publication.
+  void park(Submission &work);
+  /// Its next stage is up to the caller.
+  void unpark(Submission &work);
+  /// Whether parked work may be published, in a slot; `held`: something earlier
+  /// has not been published, or is a host call that has not come back.
+  bool publishable(const Submission &work, bool held) const;
+  /// Publishes it, without the doorbell, if its queue has a slot or gets one.
+  Result<bool> publishParked(Submission &work);
   bool waitsCovered(const Submission &work) const;
   bool waitsMet(const Submission &work) const;
   void enter(Submission &work, std::span<const PacketImage> images);

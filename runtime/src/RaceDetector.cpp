@@ -102,8 +102,19 @@ void RaceDetector::observe(const NodePointer &node, const std::string &kernel,
 void RaceDetector::complete(const NodePointer &node) { process(*node); }
 
 void RaceDetector::drop(const NodePointer &node) {
-  if (node->state == Node::State::Open)
-    node->state = Node::State::Dropped;
+  if (node->state != Node::State::Open)
+    return;
+  node->state = Node::State::Dropped;
+  // What comes later follows what it would have followed. The chain of barriers
+  // stays short: its end would be recursive.
+  QueueRecord &record = queues[node->queue];
+  while (node->barrier && node->barrier->state == Node::State::Dropped)
+    node->barrier = node->barrier->barrier;
+  if (record.lastBarrier == node)
+    record.lastBarrier = node->barrier;
+  record.open.insert(record.open.begin(), node->earlier.begin(),
+                     node->earlier.end());
+  node->earlier.clear();
 }
 
 const Knowledge &RaceDetector::knowledgeAfter(Node &node) {
@@ -111,7 +122,7 @@ const Knowledge &RaceDetector::knowledgeAfter(Node &node) {
   return node.after;
 }
 
-void RaceDetector::joinWait(Knowledge &into, const Point &wait, bool forHost) {
+template <typename F> void RaceDetector::forEachSignal(const Point &wait, F f) {
   // Met from the beginning: nobody's signal was waited for.
   if (wait.value == 0)
     return;
@@ -123,31 +134,56 @@ void RaceDetector::joinWait(Knowledge &into, const Point &wait, bool forHost) {
   if (end != it->second.end())
     ++end;
   for (auto signal = it->second.begin(); signal != end; ++signal)
-    if (!forHost || !signal->second.node ||
-        signal->second.node->operation.releasesToHost)
-      into.join(signal->second.node ? knowledgeAfter(*signal->second.node)
-                                    : signal->second.known);
+    f(signal->second);
 }
 
-void RaceDetector::process(Node &node) {
-  if (node.state != Node::State::Open)
+void RaceDetector::joinWait(Knowledge &into, const Point &wait, bool forHost) {
+  forEachSignal(wait, [&](Signal &signal) {
+    if (!forHost || !signal.node || signal.node->operation.releasesToHost)
+      into.join(signal.node ? knowledgeAfter(*signal.node) : signal.known);
+  });
+}
+
+/// What came before a node first: chains of waits are long, so no recursion.
+void RaceDetector::process(Node &root) {
+  if (root.state != Node::State::Open)
     return; // Processing: a cycle of waits, which cannot have completed.
   if (observer)
     observer();
-  node.state = Node::State::Processing;
+  std::vector<Node *> left{&root};
+  auto first = [&](const NodePointer &earlier) {
+    if (earlier && earlier->state == Node::State::Open)
+      left.push_back(earlier.get());
+  };
+  while (!left.empty()) {
+    Node &node = *left.back();
+    if (node.state == Node::State::Open) {
+      node.state = Node::State::Processing;
+      for (const NodePointer &earlier : node.earlier)
+        first(earlier);
+      first(node.barrier);
+      for (const Point &wait : node.operation.waits)
+        forEachSignal(wait, [&](Signal &signal) { first(signal.node); });
+      continue;
+    }
+    left.pop_back();
+    if (node.state == Node::State::Processing)
+      finish(node);
+  }
+}
+
+/// All that came before it is processed.
+void RaceDetector::finish(Node &node) {
   if (node.operation.barrier) {
     for (const NodePointer &earlier : node.earlier)
-      node.before.join(knowledgeAfter(*earlier));
+      node.before.join(earlier->after);
     // It is earlier's barrier that all these followed.
-    if (node.barrier) {
-      process(*node.barrier);
+    if (node.barrier)
       node.before.join(node.barrier->before);
-    }
     node.before.addBelow(node.queue, node.number);
     node.earlier.clear();
   } else if (node.barrier) {
     // Held back until the barrier's start.
-    process(*node.barrier);
     node.before.join(node.barrier->before);
   }
   for (const Point &wait : node.operation.waits)

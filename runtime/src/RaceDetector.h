@@ -108,6 +108,9 @@ private:
   };
 
   void process(Node &node);
+  void finish(Node &node);
+  /// Calls f(signal) for each that a wait follows.
+  template <typename F> void forEachSignal(const Point &wait, F f);
   const Knowledge &knowledgeAfter(Node &node);
   /// What a wait has seen; `forHost`: of what is released to the host.
   void joinWait(Knowledge &into, const Point &wait, bool forHost);

@@ -38,16 +38,23 @@ Result<Reservation> Queue::reserve(uint32_t count,
     return slot && *slot && queue.room() >= count;
   };
   if (!ready()) {
-    if (options.whenFull == WhenFull::Wait)
+    if (options.whenFull == WhenFull::Wait) {
+      ListedWait listed(
+          *queue.hardware,
+          {.what = fmt::format("{} slots of queue '{}'", count, queue.label)});
       TESSERA_RETURN_IF_ERROR(
           queue.runUntil(ready, Deadline::infinite()).status());
-    if (!ready())
+    }
+    if (!ready()) {
+      if (!queue.pending)
+        queue.wantsSlot = false; // Nobody else is to drain for it.
       return refuse(StatusCode::ResourceExhausted,
                     fmt::format("{} slots cannot be reserved now: {} "
                                 "operations are parked, room for {}, the queue "
                                 "has {} device slot",
                                 count, queue.pending, queue.room(),
                                 queue.slot ? "a" : "no"));
+    }
   }
   operation.reserved = count;
   TESSERA_RETURN_IF_ERROR(queue.submit(operation));

@@ -23,7 +23,7 @@ SemaphoreState::~SemaphoreState() {
   Hardware::Lock lock = hardware->lock();
   hardware->semaphoreSlots.release(index);
   std::erase(hardware->semaphores, this);
-  ++hardware->objectChanges;
+  hardware->toggleObject(Hardware::Object::Semaphore, serial, index, 0);
 }
 
 Status SemaphoreState::checkAlive() const {
@@ -50,6 +50,21 @@ Result<bool> SemaphoreState::reached(uint64_t target) const {
 bool SemaphoreState::promised(uint64_t value) const {
   auto at = std::ranges::lower_bound(producers, value, {}, &Producer::value);
   return at != producers.end() && at->value == value;
+}
+
+Status SemaphoreState::checkOvertakes(uint64_t current, uint64_t value,
+                                      const Submission *self) const {
+  auto overtaken =
+      std::ranges::upper_bound(producers, current, {}, &Producer::value);
+  if (overtaken != producers.end() && overtaken->work == self)
+    ++overtaken;
+  if (overtaken == producers.end() || overtaken->value > value)
+    return Status::success();
+  return Status(
+      StatusCode::InvalidArgument,
+      fmt::format("semaphore '{}': signal {} would overtake {}, which '{}' "
+                  "signals",
+                  label, value, overtaken->value, overtaken->work->label));
 }
 
 void SemaphoreState::addProducer(uint64_t value, const Submission &work) {
@@ -94,7 +109,7 @@ makeSemaphore(const std::shared_ptr<Hardware> &hardware, std::string label) {
   state->index = *index;
   state->serial = ++hardware->semaphoresMade;
   hardware->semaphores.push_back(state.get());
-  ++hardware->objectChanges;
+  hardware->toggleObject(Hardware::Object::Semaphore, state->serial, *index, 0);
   state->label = std::move(label);
   state->generation = hardware->generation;
   // The index may have had an earlier life. The write takes its time to arrive.
@@ -119,23 +134,8 @@ Status waitForSemaphore(SemaphoreState &semaphore, uint64_t value,
                         Deadline deadline) {
   Hardware &hardware = *semaphore.hardware;
   TESSERA_RETURN_IF_ERROR(hardware.update());
-  TESSERA_RETURN_IF_ERROR(hardware.service().status());
-  // While it waits a dump shows it.
-  struct Listed {
-    Hardware &hardware;
-    const SemaphoreState *semaphore;
-    uint64_t value;
-    Listed(Hardware &hardware, const SemaphoreState *semaphore, uint64_t value)
-        : hardware(hardware), semaphore(semaphore), value(value) {
-      hardware.hostWaits.push_back({semaphore, value});
-    }
-    ~Listed() {
-      auto at = std::ranges::find_if(hardware.hostWaits, [&](const auto &wait) {
-        return wait.semaphore == semaphore && wait.value == value;
-      });
-      hardware.hostWaits.erase(at);
-    }
-  } listed(hardware, &semaphore, value);
+  ListedWait listed(hardware, {&semaphore, value, {}});
+  TESSERA_RETURN_IF_ERROR(hardware.service(Hardware::HostCalls::Run).status());
   while (true) {
     TESSERA_ASSIGN_OR_RETURN(bool reached, semaphore.reached(value));
     if (reached) {
@@ -146,10 +146,11 @@ Status waitForSemaphore(SemaphoreState &semaphore, uint64_t value,
     if (!semaphore.failure.ok())
       return semaphore.failure.withContext(
           fmt::format("wait for semaphore '{}' >= {}", semaphore.label, value));
-    auto late = [&] {
+    auto late = [&]() -> Status {
+      TESSERA_ASSIGN_OR_RETURN(uint64_t now, semaphore.value());
       return Status(StatusCode::DeadlineExceeded,
                     fmt::format("semaphore '{}' is {}, not yet {}, at {} fs",
-                                semaphore.label, *semaphore.value(), value,
+                                semaphore.label, now, value,
                                 hardware.driver->now()));
     };
     if (hardware.reached(deadline))
@@ -183,17 +184,8 @@ Status signalFromHost(SemaphoreState &semaphore, uint64_t value) {
         StatusCode::InvalidArgument,
         fmt::format("semaphore '{}': signal {} does not raise its value {}",
                     semaphore.label, value, current));
+  TESSERA_RETURN_IF_ERROR(semaphore.checkOvertakes(current, value));
   Hardware &hardware = *semaphore.hardware;
-  // Work that promises a smaller value could not raise the semaphore any more.
-  auto overtaken = std::ranges::upper_bound(semaphore.producers, current, {},
-                                            &SemaphoreState::Producer::value);
-  if (overtaken != semaphore.producers.end() && overtaken->value <= value)
-    return Status(
-        StatusCode::InvalidArgument,
-        fmt::format("semaphore '{}': signal {} would overtake {}, which '{}' "
-                    "signals",
-                    semaphore.label, value, overtaken->value,
-                    overtaken->work->label));
   TESSERA_RETURN_IF_ERROR(
       hardware.driver->mmioWrite(registerOf(semaphore.index), value));
   semaphore.hostSignalled = value;
@@ -228,7 +220,11 @@ Result<uint64_t> Semaphore::value() const {
   Hardware::Lock lock = state->hardware->lock();
   TESSERA_RETURN_IF_ERROR(
       state->hardware->spend(state->hardware->costs.accessNs));
-  return state->value();
+  TESSERA_ASSIGN_OR_RETURN(uint64_t value, state->value());
+  // Who has seen it knows as much as who has waited for it.
+  if (state->hardware->races)
+    state->hardware->races->hostSees(racePoint(*state, value));
+  return value;
 }
 
 Status Semaphore::signal(uint64_t value) {

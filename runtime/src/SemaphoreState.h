@@ -42,6 +42,11 @@ struct SemaphoreState {
   /// was not at the last look.
   Result<bool> reached(uint64_t target) const;
   bool promised(uint64_t value) const;
+  /// Whether the host may raise it from `current` to `value`: InvalidArgument
+  /// if work in flight but `self` promises a value between, which it could not
+  /// signal any more.
+  Status checkOvertakes(uint64_t current, uint64_t value,
+                        const Submission *self = nullptr) const;
   void addProducer(uint64_t value, const Submission &work);
   void removeProducer(uint64_t value);
   /// The value may have become smaller: a new life, a reset.

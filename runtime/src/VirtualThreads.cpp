@@ -8,6 +8,7 @@
 #include "tessera/runtime/VirtualThreads.h"
 #include "Hardware.h"
 #include "HostScheduler.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tessera::runtime {
@@ -44,11 +45,16 @@ Status VirtualThreads::run() {
     device->hardware->scheduler = scheduler.get();
   }
   std::vector<std::thread> threads;
+  std::vector<char> threw(bodies.size(), false);
   for (const std::function<void()> &body : bodies) {
     size_t number = scheduler->add();
-    threads.emplace_back([this, number, &body] {
+    threads.emplace_back([this, number, &body, &threw] {
       scheduler->begin(number);
-      body();
+      try {
+        body();
+      } catch (...) { // None crosses the interface.
+        threw[number] = true;
+      }
       scheduler->end(number);
     });
   }
@@ -57,6 +63,11 @@ Status VirtualThreads::run() {
     thread.join();
   Hardware::Lock lock = device->hardware->lock();
   device->hardware->scheduler = nullptr;
+  if (auto first = std::ranges::find(threw, true); first != threw.end())
+    return Status(StatusCode::Internal,
+                  fmt::format("virtual threads of device '{}': thread {} threw "
+                              "an exception",
+                              device->hardware->label, first - threw.begin()));
   return Status::success();
 }
 

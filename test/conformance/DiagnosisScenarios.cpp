@@ -135,6 +135,16 @@ TEST_P(DiagnosisConformance, host_races) {
   ASSERT_OK(a.read(0, word));
   EXPECT_EQ(reports(), 2u);
 
+  // Whoever has seen the value knows as much as who has waited for it.
+  Semaphore t = semaphore("T");
+  ASSERT_OK(other.fill(b, 7, {.signal = {{t, 1}}}));
+  ASSERT_OK(q.fill(a, 7, {.wait = {{t, 1}}, .signal = {{s, 5}}}));
+  while (*s.value() < 5)
+    ASSERT_OK(q.status()), (void)t.wait(2, device.afterCycles(1000));
+  ASSERT_OK(a.read(0, word));
+  ASSERT_OK(b.read(0, word));
+  EXPECT_EQ(reports(), 2u);
+
   // Disjoint bytes.
   ASSERT_OK(q.fill({a, 0, 32}, 1));
   ASSERT_OK(a.write(32, word));
@@ -144,15 +154,15 @@ TEST_P(DiagnosisConformance, host_races) {
   EXPECT_EQ(reports(), 2u);
 
   // Two queues, without and with a semaphore, and by a barrier.
-  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 5}}, .label = "writer"}));
+  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 6}}, .label = "writer"}));
   ASSERT_OK(other.copy(b, a, {.label = "reader"}));
   ASSERT_OK(q.waitIdle());
   ASSERT_OK(other.waitIdle());
   ASSERT_EQ(reports(), 3u);
   EXPECT_THAT(device.races().back().missing,
-              HasSubstr("wait for semaphore 'S' >= 5"));
-  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 6}}, .label = "writer 2"}));
-  ASSERT_OK(other.copy(b, a, {.wait = {{s, 6}}, .label = "reader 2"}));
+              HasSubstr("wait for semaphore 'S' >= 6"));
+  ASSERT_OK(q.fill(a, 1, {.signal = {{s, 7}}, .label = "writer 2"}));
+  ASSERT_OK(other.copy(b, a, {.wait = {{s, 7}}, .label = "reader 2"}));
   ASSERT_OK(other.fill(b, 9, {.barrier = true}));
   ASSERT_OK(other.waitIdle());
   EXPECT_EQ(reports(), 3u);

@@ -117,6 +117,25 @@ TEST_P(AddressSpaceTest, MapAndUnmapOfOnesOwn) {
   EXPECT_FALSE(walk(*address));
 }
 
+// What is mapped ahead of the addresses handed out is not handed out.
+TEST_P(AddressSpaceTest, AddressesGoAroundWhatIsMapped) {
+  Result<uint64_t> address = space.reserve(65536);
+  ASSERT_OK(address.status());
+  for (uint64_t pages : {3, 6, 7, 40})
+    ASSERT_OK(space.map(*address + pages * 65536, PhysicalSpace::Dram,
+                        pages * 65536, 65536, {}));
+  std::vector<Buffer> kept;
+  for (int i = 0; i < 20; ++i) {
+    kept.push_back(buffer(64));
+    // With a page between that nobody has.
+    for (uint64_t beside :
+         {kept.back().address() - 65536, kept.back().address() + 65536})
+      EXPECT_FALSE(walk(beside)) << beside;
+  }
+  Buffer large = buffer(4 << 20);
+  EXPECT_EQ(large.address() % (2 << 20), 0u);
+}
+
 // Physical memory has one owner, or is mapped by hand as often as one likes.
 TEST_P(AddressSpaceTest, MappedMemoryIsNobodyElses) {
   Buffer a = buffer(65536, "A");

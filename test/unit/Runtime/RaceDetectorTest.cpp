@@ -46,6 +46,48 @@ protected:
   Detector::Point s1{7, 1, "S"}, s2{7, 2, "S"};
 };
 
+// Whatever is looked at first, chains of any length are followed to their ends.
+TEST_F(RaceDetectorTest, LongChains) {
+  constexpr uint64_t length = 100'000;
+  std::vector<Detector::NodePointer> nodes;
+  for (uint64_t i = 0; i < length; ++i)
+    nodes.push_back(submit(i % 2 ? q0 : q1, "link", bytes(0, 8, true),
+                           {{7, i, "S"}}, {{7, i + 1, "S"}}));
+  // Barriers in a queue of their own, without an end.
+  uint32_t q2 = detector.addQueue("Q2");
+  for (uint64_t i = 0; i < length; ++i)
+    nodes.push_back(
+        submit(q2, "barrier", bytes(64, 72, true), {}, {}, /*barrier=*/true));
+  detector.complete(nodes[length - 1]);
+  detector.complete(nodes.back());
+  EXPECT_TRUE(detector.reports().empty());
+  for (const Detector::NodePointer &node : nodes)
+    detector.complete(node);
+  EXPECT_TRUE(detector.reports().empty());
+}
+
+// A barrier that never ran has ordered nothing; the next one orders all before.
+TEST_F(RaceDetectorTest, BarriersThatWereDropped) {
+  auto a = submit(q1, "write", bytes(0, 8, true), {}, {s1});
+  auto b = submit(q0, "read", bytes(64, 72, false), {s1});
+  detector.complete(a);
+  detector.complete(b);
+  std::vector<Detector::NodePointer> dropped;
+  for (int i = 0; i < 3; ++i)
+    dropped.push_back(
+        submit(q0, "dropped", bytes(128, 136, true), {}, {}, true));
+  for (const auto &node : dropped)
+    detector.drop(node);
+  auto c = submit(q0, "again", bytes(0, 8, true), {}, {}, true);
+  detector.complete(c);
+  EXPECT_TRUE(detector.reports().empty());
+  dropped = {submit(q0, "dropped", bytes(128, 136, true), {}, {}, true)};
+  detector.drop(dropped[0]);
+  detector.hostSeesIdle(q0);
+  detector.hostAccess("read", bytes(0, 8, false));
+  EXPECT_TRUE(detector.reports().empty());
+}
+
 TEST_F(RaceDetectorTest, NamesBothSitesAndTheMissingEdge) {
   auto a = submit(q0, "fill", bytes(0, 64, true), {}, {s1});
   auto b = submit(q1, "copy", bytes(32, 96, false));

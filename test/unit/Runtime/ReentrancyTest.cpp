@@ -203,6 +203,99 @@ TEST_P(ReentrancyTest, DeallocatedWhileADeallocationWaits) {
   EXPECT_EQ(pool->statistics().heldBytes, 0u);
 }
 
+// Host calls run one after the other, however they are submitted: what one may
+// not do it may not do after it has submitted another one either.
+TEST_P(ReentrancyTest, HostCallsDoNotNest) {
+  Queue q = queue("Q"), r = queue("R");
+  Semaphore s = semaphore("S"), never = semaphore("never", true);
+  int depth = 0, deepest = 0, left = 5000;
+  auto enter = [&] { deepest = std::max(deepest, ++depth); };
+  Status submitted, waited;
+  ASSERT_OK(q.hostCall(
+      [&] {
+        enter();
+        submitted = r.hostCall([&] {
+          enter();
+          --depth;
+          return Status::success();
+        });
+        waited = never.wait(1, Deadline::poll());
+        --depth;
+        return Status::success();
+      },
+      {.signal = {{s, 1}}, .label = "outer"}));
+  ASSERT_OK(s.wait(1));
+  ASSERT_OK(submitted);
+  EXPECT_ERROR(waited, FailedPrecondition, "inside the host call 'outer'");
+  // A chain of them, each of which submits the next.
+  uint64_t value = 1;
+  std::function<Status()> link = [&]() -> Status {
+    enter();
+    Status next = --left ? q.hostCall(link, {.signal = {{s, ++value}}})
+                         : Status::success();
+    --depth;
+    return next;
+  };
+  ASSERT_OK(q.hostCall(link, {.signal = {{s, ++value}}}));
+  ASSERT_OK(s.wait(5001));
+  EXPECT_EQ(deepest, 1);
+  ASSERT_OK(r.waitIdle());
+}
+
+// The program may hold a lock while it submits that its host calls take.
+TEST_P(ReentrancyTest, SubmissionsRunNoHostCalls) {
+  Queue q = queue("Q");
+  Buffer a = buffer(64);
+  Semaphore go = semaphore("go", true), s = semaphore("S");
+  bool submitting = true, inside = false;
+  int ran = 0;
+  auto call = [&] {
+    inside |= submitting;
+    ++ran;
+    return Status::success();
+  };
+  ASSERT_OK(q.hostCall(call));
+  ASSERT_OK(q.hostCall(call, {.wait = {{go, 1}}, .signal = {{s, 1}}}));
+  ASSERT_OK(go.signal(1));
+  ASSERT_OK(q.fill(a, 1));
+  ASSERT_OK(q.signal({.signal = {{go, 2}}}));
+  EXPECT_EQ(*s.value(), 0u);
+  submitting = false;
+  EXPECT_ERROR(s.wait(2, Deadline::poll()), DeadlineExceeded, "'S'");
+  EXPECT_EQ(ran, 2);
+  EXPECT_FALSE(inside);
+  ASSERT_OK(q.waitIdle());
+}
+
+// What a host call submits to its own stream comes behind it, also if another
+// thread lets the device run meanwhile.
+TEST_P(ReentrancyTest, StreamBehindARunningHostCall) {
+  if (GetParam() == "recorded")
+    GTEST_SKIP() << "several threads cannot be recorded";
+  Result<Stream> made = Stream::create(space);
+  ASSERT_OK(made.status());
+  Stream stream = *made;
+  Buffer a = buffer(64), b = buffer(1 << 20);
+  Queue other = queue("other");
+  Semaphore s = semaphore("S"), t = semaphore("T"), u = semaphore("U");
+  bool early = true;
+  ASSERT_OK(stream.hostCall(
+      [&]() -> Status {
+        Status filled = stream.fill(a, 1, {.signal = {{t, 1}}});
+        std::thread runs([&] {
+          EXPECT_OK(other.fill(b, 2, {.signal = {{u, 1}}}));
+          EXPECT_OK(u.wait(1));
+        });
+        runs.join();
+        early = *t.value() != 0;
+        return filled;
+      },
+      {.signal = {{s, 1}}}));
+  ASSERT_OK(s.wait(1));
+  ASSERT_OK(t.wait(1));
+  EXPECT_FALSE(early);
+}
+
 TESSERA_ON_ALL_DRIVERS(ReentrancyTest);
 
 } // namespace

@@ -7,8 +7,9 @@
 //
 // Packets recorded once into device memory and run by one Indirect packet.
 // Operands are buffers, or bindings: numbered slots that every execution fills
-// with buffers of its own. Record, then finish(), then execute any number of
-// times. While an execution is in flight the bindings cannot change.
+// with buffers of its own. Record, in one thread at a time, then finish(), then
+// execute any number of times. While an execution is in flight the bindings
+// cannot change.
 //
 // Recorded packets run in the order and with the overlap of a queue: one
 // recorded with `barrier` starts when all before it have completed.

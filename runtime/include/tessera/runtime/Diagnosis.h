@@ -47,8 +47,8 @@ struct UndeclaredAccess {
   std::string print() const;
 };
 
-/// A fault of the device. Faults of the same cause at the same page are one
-/// report.
+/// A fault of the device. Faults of memory of the same cause at the same page
+/// are one report; others if their queue and value are the same, too.
 struct FaultReport {
   isa::mmio::FaultCause cause = isa::mmio::FaultCause::None;
   std::string queue;               ///< Label.
@@ -112,8 +112,9 @@ struct HangDump {
   driver::Time time = 0;
   Status lost; ///< Not success: the device is lost.
   std::vector<QueueDump> queues;
-  std::vector<WaitState> hostWaits;   ///< Threads in a wait.
-  std::vector<std::string> wayPoints; ///< Units of the device.
+  std::vector<WaitState> hostWaits;    ///< Threads in a wait for a semaphore.
+  std::vector<std::string> otherWaits; ///< Those that wait for something else.
+  std::vector<std::string> wayPoints;  ///< Units of the device.
 
   std::string print() const;
 };

@@ -34,6 +34,7 @@ public:
   static Result<Semaphore> create(const Device &device,
                                   SemaphoreOptions options = {});
 
+  /// Who has seen a value has seen what was written before its signal.
   Result<uint64_t> value() const;
   /// Raises the value from the host. FailedPrecondition unless hostMaySignal;
   /// InvalidArgument unless it grows, and where it would overtake a value that

@@ -38,8 +38,9 @@ private:
   friend class Device;
   std::shared_ptr<const std::vector<std::byte>> image;
   std::weak_ptr<const void> device; ///< That it is of.
-  uint64_t objects = 0;             ///< Hardware::objectChanges then.
-  std::vector<Status> failures;     ///< Of the device's semaphores.
+  // Of the device's runtime then (Hardware.h).
+  uint64_t objects = 0, changes = 0, semaphoresMade = 0;
+  std::vector<Status> failures; ///< Of the device's semaphores.
 };
 
 } // namespace tessera::runtime

@@ -35,8 +35,9 @@ public:
 
   /// A thread that runs `body` once run() is called.
   void add(std::function<void()> body);
-  /// Runs all threads to their end. FailedPrecondition if it has run before or
-  /// the device has virtual threads already. While it runs, no other thread may
+  /// Runs all threads to their end; Internal if a body threw an exception.
+  /// FailedPrecondition if it has run before or the device has virtual threads
+  /// already. While it runs, no other thread may
   /// use the device.
   Status run();
   /// Turns that were given; part of what must be equal in equal runs.
