@@ -361,8 +361,8 @@ static Value buildHyperbolic(StringRef op, B &b, Value x) {
     Value result = log(add(b, size, root(add(b, mul(b, x, x), one))));
     return mul(b, buildSign(b, x), result);
   }
-  if (op == "Acosh")
-    return log(add(b, x, root(sub(b, mul(b, x, x), one))));
+  if (op == "Acosh") // Not of x * x - 1, which loses what x has above 1.
+    return log(add(b, x, mul(b, root(sub(b, x, one)), root(add(b, x, one)))));
   return mul(b, half, log(div(b, add(b, one, x), sub(b, one, x)))); // Atanh
 }
 

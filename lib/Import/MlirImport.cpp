@@ -14,6 +14,7 @@
 #include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
 #include "mlir/Conversion/TosaToTensor/TosaToTensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/Dialect/Tosa/Transforms/Passes.h"
@@ -203,6 +204,16 @@ static Status lowerTosa(ModuleOp module) {
   return Status::success();
 }
 
+/// Operations on whole tensors of the dialects arith and math get bodies.
+static Status toGenerics(func::FuncOp entry) {
+  PassManager manager(entry->getContext(), func::FuncOp::getOperationName());
+  manager.addPass(createConvertElementwiseToLinalgPass());
+  FirstError error(entry->getContext());
+  if (failed(manager.run(entry)))
+    return invalid("operations on tensors get no bodies: " + error.text);
+  return Status::success();
+}
+
 /// The element types that tensors may have. Unsigned integers are signless in
 /// operations and named at the boundary.
 static bool isAccepted(Type element) {
@@ -230,7 +241,8 @@ static Status checkContents(ModuleOp module) {
     return text;
   };
   module.walk([&](Operation *op) {
-    if (isa<ModuleOp, func::FuncOp, func::ReturnOp, scf::YieldOp>(op))
+    if (isa<ModuleOp, func::FuncOp, func::ReturnOp, scf::YieldOp,
+            scf::ConditionOp>(op))
       return;
     StringRef dialect = op->getName().getDialectNamespace();
     if (dialect != "linalg" && dialect != "tensor" && dialect != "arith" &&
@@ -299,6 +311,11 @@ Status tessera::normalizeMlir(ModuleOp module, const ImportOptions &options) {
   takeExpectations(entry);
   nameBoundary(entry);
   TESSERA_RETURN_IF_ERROR(lowerTosa(module));
+  TESSERA_RETURN_IF_ERROR(toGenerics(entry));
+  clampPositions(entry);
+  tabulateIndexValues(entry);
+  expandScalars(entry);
+  expandReductions(entry);
   TESSERA_RETURN_IF_ERROR(checkContents(module));
   storeBooleansAsBytes(entry);
   storeIntegersAsPairs(entry);

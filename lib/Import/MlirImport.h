@@ -32,6 +32,16 @@ std::string placeOf(mlir::Location loc);
 /// dropped.
 Status flattenMlir(mlir::ModuleOp module, mlir::func::FuncOp entry);
 
+/// Replaces a position that an element decides by the nearest one inside of the
+/// tensor, for the device and for the reference alike.
+void clampPositions(mlir::func::FuncOp entry);
+/// Computes what loop indices alone decide, and lanes cannot compute.
+void tabulateIndexValues(mlir::func::FuncOp entry);
+/// Writes functions of elements that lanes lack in terms of others.
+void expandScalars(mlir::func::FuncOp entry);
+/// Likewise reductions that engines lack.
+void expandReductions(mlir::func::FuncOp entry);
+
 /// Makes two results of each expectation of the function `@main`: the value,
 /// and what it should be. See tessera/Import/Expectations.h.
 void takeExpectations(mlir::func::FuncOp entry);

@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MlirImport.h"
+#include "TensorBuilders.h"
+#include "mlir/Conversion/TosaToSCF/TosaToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,6 +22,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -80,9 +83,7 @@ static void foldTruncations(func::FuncOp entry) {
   });
 }
 
-/// Replaces a position that an element decides by the nearest one inside of the
-/// tensor, for the device and for the reference alike.
-static void clampPositions(func::FuncOp entry) {
+void tessera::clampPositions(func::FuncOp entry) {
   entry.walk([](tensor::ExtractOp op) {
     for (auto [dim, operand] : llvm::enumerate(op.getIndicesMutable())) {
       auto cast = operand.get().getDefiningOp<arith::IndexCastOp>();
@@ -106,7 +107,55 @@ static void clampPositions(func::FuncOp entry) {
   });
 }
 
+/// Computes both branches of a condition that an element decides, and takes one
+/// result of each.
+static void flattenConditions(func::FuncOp entry) {
+  SmallVector<scf::IfOp> ops;
+  // Inner ones first.
+  entry.walk([&](scf::IfOp op) { ops.push_back(op); });
+  for (scf::IfOp op : ops) {
+    auto truth = op.getCondition().getDefiningOp<tensor::ExtractOp>();
+    auto isStatic = [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && tensor.hasStaticShape();
+    };
+    if (!truth || !truth.getIndices().empty() || op->getParentOp() != entry ||
+        !llvm::all_of(op.getResultTypes(), isStatic))
+      continue;
+    SmallVector<SmallVector<Value>> results;
+    for (Region *region : {&op.getThenRegion(), &op.getElseRegion()}) {
+      if (region->empty())
+        continue;
+      Block &block = region->front();
+      results.emplace_back(block.getTerminator()->getOperands());
+      block.getTerminator()->erase();
+      op->getBlock()->getOperations().splice(op->getIterator(),
+                                             block.getOperations());
+    }
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    for (OpResult result : op.getResults()) {
+      Value chosen = *onnx::buildElementwise(
+          b,
+          {truth.getTensor(), results[0][result.getResultNumber()],
+           results[1][result.getResultNumber()]},
+          getElementTypeOrSelf(result.getType()),
+          [](ImplicitLocOpBuilder &b, ValueRange e) -> Value {
+            return arith::SelectOp::create(b, e[0], e[1], e[2]);
+          });
+      result.replaceAllUsesWith(chosen);
+    }
+    op.erase();
+  }
+}
+
 Status tessera::flattenMlir(ModuleOp module, func::FuncOp entry) {
+  PassManager conversion(module.getContext());
+  conversion.addNestedPass<func::FuncOp>(createTosaToSCFPass());
+  bool isTosa = false;
+  module.walk(
+      [&](Operation *op) { isTosa |= isa<tosa::IfOp, tosa::WhileOp>(op); });
+  if (isTosa && failed(conversion.run(module)))
+    return {StatusCode::Unsupported, "TOSA's control flow cannot be lowered"};
   bool calls = false, structured = false, isDouble = false;
   SmallVector<Operation *> dropped;
   module.walk([&](Operation *op) {
@@ -121,7 +170,6 @@ Status tessera::flattenMlir(ModuleOp module, func::FuncOp entry) {
   for (Operation *op : dropped)
     op->erase();
   if (!calls && !structured && !isDouble) {
-    clampPositions(entry);
     return Status::success();
   }
   // What cannot be inlined is refused where it stands.
@@ -141,8 +189,8 @@ Status tessera::flattenMlir(ModuleOp module, func::FuncOp entry) {
   folding.addPass(createCanonicalizerPass());
   (void)folding.run(module);
   TESSERA_RETURN_IF_ERROR(unrollLoops(entry));
+  flattenConditions(entry);
   (void)folding.run(module);
   foldTruncations(entry);
-  clampPositions(entry);
   return Status::success();
 }

@@ -181,6 +181,54 @@ static void lowerCopies(ModuleOp module) {
   }
 }
 
+/// Divisors that the host's instructions stop at: the device's quotient by 0 is
+/// 0, that of the least integer by -1 itself, and a remainder is what the
+/// quotient leaves.
+static void guardDivisions(ModuleOp module) {
+  SmallVector<Operation *> divisions;
+  module.walk([&](Operation *op) {
+    if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+            op) &&
+        op->getResult(0).getType().isSignlessInteger())
+      divisions.push_back(op);
+  });
+  for (Operation *op : divisions) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(
+          builder, loc, builder.getIntegerAttr(y.getType(), value));
+    };
+    auto equals = [&](int64_t value) -> Value {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, y,
+                                   number(value));
+    };
+    auto select = [&](Value condition, Value a, Value b) -> Value {
+      return arith::SelectOp::create(builder, loc, condition, a, b);
+    };
+    bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
+    bool divides = isa<arith::DivSIOp, arith::DivUIOp>(op);
+    Value isZero = equals(0), unsafe = isZero, isMinusOne;
+    if (isSigned) {
+      isMinusOne = equals(-1);
+      unsafe = arith::OrIOp::create(builder, loc, isZero, isMinusOne);
+    }
+    Operation *safe = builder.clone(*op);
+    safe->setOperand(1, select(unsafe, number(1), y));
+    safe->moveBefore(op);
+    // By 1 it gives x, or no remainder.
+    Value result = safe->getResult(0);
+    if (isSigned && divides)
+      result =
+          select(isMinusOne, arith::SubIOp::create(builder, loc, number(0), x),
+                 result);
+    result = select(isZero, divides ? number(0) : x, result);
+    op->replaceAllUsesWith(ValueRange{result});
+    op->erase();
+  }
+}
+
 //===-- Pipeline ----------------------------------------------------------===//
 
 namespace {
@@ -271,6 +319,7 @@ Status tessera::lowerToHost(ModuleOp module) {
         bufferization::buildBufferDeallocationPipeline(manager);
       }));
   lowerCopies(module);
+  guardDivisions(module);
 
   // Conversions to and from bf16 in integer arithmetic: instructions for them
   // are not on every host, and take subnormals for zero.
