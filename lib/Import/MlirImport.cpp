@@ -311,12 +311,12 @@ Status tessera::normalizeMlir(ModuleOp module, const ImportOptions &options) {
   takeExpectations(entry);
   nameBoundary(entry);
   TESSERA_RETURN_IF_ERROR(lowerTosa(module));
+  TESSERA_RETURN_IF_ERROR(checkContents(module));
   TESSERA_RETURN_IF_ERROR(toGenerics(entry));
   clampPositions(entry);
   tabulateIndexValues(entry);
   expandScalars(entry);
   expandReductions(entry);
-  TESSERA_RETURN_IF_ERROR(checkContents(module));
   storeBooleansAsBytes(entry);
   storeIntegersAsPairs(entry);
   return Status::success();
