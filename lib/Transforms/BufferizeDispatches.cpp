@@ -360,7 +360,9 @@ struct BufferizeDispatchesPass
       if (isa<memref::MemRefDialect, scf::SCFDialect,
               bufferization::BufferizationDialect>(op.getDialect()))
         op.getCanonicalizationPatterns(patterns, &getContext());
-    return applyPatternsGreedily(function, std::move(patterns));
+    GreedyRewriteConfig config;
+    config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+    return applyPatternsGreedily(function, std::move(patterns), config);
   }
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IntegerContractions.h"
+#include "LaneNeeds.h"
 #include "LinalgStructure.h"
 #include "ReadThrough.h"
 #include "RepeatedOperands.h"
@@ -245,7 +246,8 @@ struct FuseElementwise : OpRewritePattern<linalg::GenericOp> {
         for (OpOperand *input : part.getDpsInputOperands())
           if (input != operand)
             inputs.insert(input->get());
-      if (inputs.size() > maxInputs)
+      if (inputs.size() > maxInputs ||
+          !laneNeeds(*producer.getBody(), *op.getBody()).fit())
         continue;
       Location loc = fuse(rewriter, producer, op);
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
@@ -284,6 +286,14 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
       signalPassFailure();
   }
 
+  /// Until nothing matches any more: how often the graph is gone over grows
+  /// with its depth.
+  LogicalResult applyAll(RewritePatternSet patterns) {
+    GreedyRewriteConfig config;
+    config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+    return applyPatternsGreedily(getOperation(), std::move(patterns), config);
+  }
+
   LogicalResult generalize() {
     RewritePatternSet patterns(&getContext());
     patterns.add<DecomposeAggregate, Generalize, SplatToFill, StaticPad,
@@ -291,13 +301,17 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     // That set converts only what is illegal for a conversion target, so run it
     // greedily: each pattern checks that its operands are tensors.
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyAll(std::move(patterns))))
       return failure();
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (linalg::GenericOp op : generics)
       splitInputs(rewriter, op, maxInputs);
+    generics.clear();
+    getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
+    for (linalg::GenericOp op : generics)
+      splitBody(rewriter, op, maxInputs);
     return success();
   }
 
@@ -307,7 +321,7 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
       RewritePatternSet patterns(context);
       patterns.add<MakeInitExplicit>(context);
       tensor::populateFoldTensorEmptyPatterns(patterns);
-      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      if (failed(applyAll(std::move(patterns))))
         return failure();
     }
     // Element-wise operations first among themselves, so that what becomes a
@@ -324,7 +338,7 @@ struct NormalizePass : tessera::impl::NormalizePassBase<NormalizePass> {
           patterns, [](OpOperand *) { return false; });
       tensor::populateReassociativeReshapeFoldingPatterns(patterns);
       linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
-      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      if (failed(applyAll(std::move(patterns))))
         return failure();
     }
     return success();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitInputs.h"
+#include "LaneNeeds.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -162,6 +163,64 @@ void tessera::splitInputs(RewriterBase &rewriter, linalg::GenericOp op,
         best = std::move(part);
         saved = own;
       }
+    }
+    if (!best)
+      return;
+    op = split(rewriter, op, *best);
+  }
+}
+
+/// The operations of the part that nothing but the part needs, its last one
+/// among them.
+static llvm::SmallPtrSet<Operation *, 32> ownOperations(const Part &part) {
+  SmallVector<Operation *> operations(part.operations.begin(),
+                                      part.operations.end());
+  llvm::sort(operations,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  llvm::SmallPtrSet<Operation *, 32> own;
+  for (Operation *operation : llvm::reverse(operations))
+    if (operation == part.value.getDefiningOp() ||
+        llvm::all_of(operation->getUsers(),
+                     [&](Operation *user) { return own.contains(user); }))
+      own.insert(operation);
+  return own;
+}
+
+/// The inputs of the operation without those that the part's own operations
+/// alone read, and with the part's result.
+static unsigned inputsOfRest(linalg::GenericOp op,
+                             const llvm::SmallPtrSet<Operation *, 32> &own) {
+  unsigned count = 1;
+  for (unsigned i = 0; i < op.getNumDpsInputs(); ++i)
+    count += llvm::any_of(op.getBody()->getArgument(i).getUsers(),
+                          [&](Operation *user) { return !own.contains(user); });
+  return count;
+}
+
+void tessera::splitBody(RewriterBase &rewriter, linalg::GenericOp op,
+                        unsigned maxInputs) {
+  while (laneNeeds(*op.getBody()).exceed() && op.hasPureTensorSemantics() &&
+         !op.hasIndexSemantics() && op.getNumReductionLoops() == 0) {
+    std::optional<Part> best;
+    size_t most = 3; // Less is not worth a tensor.
+    for (Operation &candidate : op.getBody()->without_terminator()) {
+      if (candidate.getNumResults() != 1 || candidate.getNumOperands() == 0)
+        continue;
+      std::optional<Part> part = partOf(op, &candidate);
+      if (!part || part->arguments.empty() ||
+          part->arguments.size() > maxInputs)
+        continue;
+      SmallVector<Operation *> operations(part->operations.begin(),
+                                          part->operations.end());
+      llvm::sort(operations, [](Operation *a, Operation *b) {
+        return a->isBeforeInBlock(b);
+      });
+      auto own = ownOperations(*part);
+      if (own.size() <= most || inputsOfRest(op, own) > maxInputs ||
+          !laneNeeds(operations, part->value).fit())
+        continue;
+      most = own.size();
+      best = std::move(part);
     }
     if (!best)
       return;

@@ -18,6 +18,11 @@ namespace tessera {
 void splitInputs(mlir::RewriterBase &rewriter, mlir::linalg::GenericOp op,
                  unsigned maxInputs);
 
+/// Splits an element-wise operation whose body is too much for one lane
+/// program, as far as its parts read at most `maxInputs` tensors.
+void splitBody(mlir::RewriterBase &rewriter, mlir::linalg::GenericOp op,
+               unsigned maxInputs);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_TRANSFORMS_SPLITINPUTS_H

@@ -95,5 +95,7 @@ LogicalResult tessera::dropUnitDims(func::FuncOp function) {
   }
   RewritePatternSet patterns(context);
   linalg::populateFoldUnitExtentDimsCanonicalizationPatterns(patterns, options);
-  return applyPatternsGreedily(function, std::move(patterns));
+  GreedyRewriteConfig config;
+  config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+  return applyPatternsGreedily(function, std::move(patterns), config);
 }
