@@ -30,7 +30,7 @@ public:
   CycleWheel() : buckets(size) {}
 
   /// `cycle` is after the last one taken.
-  void put(Cycle cycle, uint32_t item) {
+  [[gnu::always_inline]] void put(Cycle cycle, uint32_t item) {
     assert(cycle >= base && "an item in the past");
     if (cycle - base < size) {
       size_t slot = cycle % size;

@@ -179,6 +179,7 @@ void Network::ask(uint32_t output, uint32_t buffer, Cycle now) {
   Output &o = outputs[output];
   asking[o.asking + b.bit / 64] |= uint64_t(1) << (b.bit % 64);
   ++o.askers;
+  o.askerBits ^= buffer;
   ++b.branches;
   if (o.free <= now)
     markAsked(output);
@@ -199,8 +200,8 @@ void Network::becomeFront(uint32_t buffer, Cycle now) {
 
 /// Whether there is a place for the head of `buffer` behind `output`; if not,
 /// the output is looked at again when there may be.
-inline bool Network::hasPlace(uint32_t output, const Buffer &buffer,
-                              Cycle now) {
+[[gnu::always_inline]] inline bool
+Network::hasPlace(uint32_t output, const Buffer &buffer, Cycle now) {
   uint32_t index = placesOf(output, buffer.channel);
   Places &p = places_[index];
   if (!p.limited)
@@ -217,8 +218,8 @@ inline bool Network::hasPlace(uint32_t output, const Buffer &buffer,
 
 /// The head of the buffer has been sent everywhere; its last flit is on its way
 /// from now + flits - 1 at the latest.
-inline void Network::leave(uint32_t buffer, Cycle now,
-                           NetworkListener &listener) {
+[[gnu::always_inline]] inline void Network::leave(uint32_t buffer, Cycle now,
+                                                  NetworkListener &listener) {
   Buffer &b = buffers[buffer];
   const Flight &flight = packets[b.head];
   countOccupancy(buffer, now);
@@ -242,8 +243,9 @@ inline void Network::leave(uint32_t buffer, Cycle now,
     wheel.put(b.ready, Front << kindShift | buffer);
 }
 
-inline void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
-                           NetworkListener &listener) {
+[[gnu::always_inline]] inline void Network::grant(uint32_t output,
+                                                  uint32_t buffer, Cycle now,
+                                                  NetworkListener &listener) {
   Output &o = outputs[output];
   Buffer &b = buffers[buffer];
   const uint32_t index = b.head;
@@ -251,6 +253,7 @@ inline void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
   const uint32_t bytes = packets[index].packet.bytes;
   asking[o.asking + b.bit / 64] &= ~(uint64_t(1) << (b.bit % 64));
   o.free = now + flits;
+  o.askerBits ^= buffer;
   if (--o.askers != 0)
     wake(output, o.free);
   LinkCounters &link = links[output];
@@ -263,19 +266,13 @@ inline void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
 
   bool last = --b.branches == 0;
   copied += !last;
-  if (o.endpoint != none) {
+  const bool ends = o.endpoint != none;
+  uint32_t sent = index;
+  if (ends) {
     ++ejected;
     listener.delivers(packets[index].packet, o.endpoint,
                       now + hopCycles + flits - 1);
-    if (last) {
-      leave(buffer, now, listener);
-      freePackets.push_back(index);
-      --underWay;
-    }
-    return;
-  }
-  uint32_t sent = index;
-  if (!packets[index].packet.cores.empty()) {
+  } else if (!packets[index].packet.cores.empty()) {
     Rectangle part;
     shape.branches(b.input, packets[index].packet.source,
                    packets[index].packet.cores, [&](const Branch &branch) {
@@ -291,19 +288,23 @@ inline void Network::grant(uint32_t output, uint32_t buffer, Cycle now,
   }
   if (last)
     leave(buffer, now, listener);
-  packets[sent].buffer = o.buffers + b.channel;
-  wheel.put(now + hopCycles, Arrive << kindShift | sent);
+  if (!ends) {
+    packets[sent].buffer = o.buffers + b.channel;
+    wheel.put(now + hopCycles, Arrive << kindShift | sent);
+  } else if (last) {
+    freePackets.push_back(index);
+    --underWay;
+  }
 }
 
-void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
+/// Of those who ask for an output and for whom there is a place, the first from
+/// the one whose turn it is, once around; or none.
+uint32_t Network::choose(uint32_t output, Cycle now) {
   Output &o = outputs[output];
-  if (o.askers == 0)
-    return;
-  if (o.free > now)
-    return wake(output, o.free);
+  if (o.askers == 1)
+    return hasPlace(output, buffers[o.askerBits], now) ? o.askerBits : none;
   const uint64_t *bits = asking.data() + o.asking;
   const uint32_t *bufferOf = bufferAt.data() + firstBuffer[o.router];
-  // From the one whose turn it is, once around.
   const uint64_t fromTurn = ~uint64_t(0) << (o.turn % 64);
   uint32_t word = o.turn / 64;
   for (uint32_t i = 0; i <= o.words;
@@ -314,20 +315,33 @@ void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
     else if (i == o.words)
       rest &= ~fromTurn;
     for (; rest; rest &= rest - 1) {
-      uint32_t bit = word * 64 + uint32_t(std::countr_zero(rest));
-      uint32_t buffer = bufferOf[bit];
-      if (!hasPlace(output, buffers[buffer], now))
-        continue;
-      if (o.blocked != never) {
-        links[output].blockedCycles += now - o.blocked;
-        o.blocked = never;
-      }
-      o.turn = bit + 1 == o.bits ? 0 : bit + 1;
-      return grant(output, buffer, now, listener);
+      uint32_t buffer = bufferOf[word * 64 + uint32_t(std::countr_zero(rest))];
+      if (hasPlace(output, buffers[buffer], now))
+        return buffer;
     }
   }
-  if (o.blocked == never)
-    o.blocked = now;
+  return none;
+}
+
+void Network::arbitrate(uint32_t output, Cycle now, NetworkListener &listener) {
+  Output &o = outputs[output];
+  if (o.askers == 0)
+    return;
+  if (o.free > now)
+    return wake(output, o.free);
+  uint32_t buffer = choose(output, now);
+  if (buffer == none) {
+    if (o.blocked == never)
+      o.blocked = now;
+    return;
+  }
+  if (o.blocked != never) {
+    links[output].blockedCycles += now - o.blocked;
+    o.blocked = never;
+  }
+  uint32_t bit = buffers[buffer].bit;
+  o.turn = bit + 1 == o.bits ? 0 : bit + 1;
+  grant(output, buffer, now, listener);
 }
 
 void Network::step(Cycle now, NetworkListener &listener) {
@@ -425,17 +439,20 @@ bool Network::consistent() const {
   std::vector<uint32_t> asks(numBuffers);
   for (uint32_t o = 0; o != numOutputs; ++o) {
     const Output &output = outputs[o];
-    uint32_t bits = output.bits, count = 0;
+    uint32_t bits = output.bits, count = 0, askers = 0;
     for (uint32_t w = 0; w != output.words; ++w) {
       uint64_t word = asking[output.asking + w];
       if (bits - w * 64 < 64 && word >> (bits - w * 64))
         return false;
       for (; word; word &= word - 1, ++count) {
         uint32_t bit = w * 64 + uint32_t(std::countr_zero(word));
-        ++asks[bufferAt[firstBuffer[output.router] + bit]];
+        uint32_t buffer = bufferAt[firstBuffer[output.router] + bit];
+        ++asks[buffer];
+        askers ^= buffer;
       }
     }
-    if (count != output.askers || output.turn >= bits)
+    if (count != output.askers || output.turn >= bits ||
+        askers != output.askerBits)
       return false;
   }
   for (uint32_t i = 0; i != numBuffers; ++i)

@@ -197,6 +197,7 @@ private:
     Cycle blocked = never; ///< Since when it could send but for a place.
     uint32_t turn = 0;     ///< Whose turn it is.
     uint32_t askers = 0;
+    uint32_t askerBits = 0; ///< Of all askers' numbers, xor: the one of one.
 
     // Where it is.
     uint32_t router = 0;
@@ -207,7 +208,7 @@ private:
     uint32_t bits = 0;        ///< and bits.
     bool isRing = false;      ///< Who enters here enters a ring.
     template <typename A> void serialize(A &ar) {
-      fields(ar, free, wake, blocked, turn, askers);
+      fields(ar, free, wake, blocked, turn, askers, askerBits);
     }
   };
   /// The places behind an output, by virtual channel: a buffer's, or a memory
@@ -234,6 +235,7 @@ private:
   void becomeFront(uint32_t buffer, Cycle now);
   void ask(uint32_t output, uint32_t buffer, Cycle now);
   bool hasPlace(uint32_t output, const Buffer &buffer, Cycle now);
+  uint32_t choose(uint32_t output, Cycle now);
   void arbitrate(uint32_t output, Cycle now, NetworkListener &listener);
   void grant(uint32_t output, uint32_t buffer, Cycle now,
              NetworkListener &listener);

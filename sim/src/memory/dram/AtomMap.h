@@ -49,16 +49,25 @@ public:
 
   /// Atoms `atom` to `atom` + `most` - 1, as far as they follow each other in
   /// one row.
-  Access run(uint64_t atom, uint32_t most) const {
-    Access access;
-    access.atoms = std::min(most, runs[atom % digits]);
-    for (const Table &table : tables) {
-      const Place &part = table[atom % digits];
-      access.bank |= part.bank;
-      access.row |= part.row;
-      access.column |= part.column;
-      atom /= digits;
+  Access run(uint64_t atom, uint32_t most) {
+    const uint64_t lowest = atom % digits;
+    if (atom / digits != latest) {
+      latest = atom / digits;
+      base = {};
+      for (uint64_t rest = latest, level = 1; level != tables.size();
+           ++level, rest /= digits) {
+        const Place &part = tables[level][rest % digits];
+        base.bank |= part.bank;
+        base.row |= part.row;
+        base.column |= part.column;
+      }
     }
+    const Place &part = tables[0][lowest];
+    Access access;
+    access.bank = base.bank | part.bank;
+    access.row = base.row | part.row;
+    access.column = base.column | part.column;
+    access.atoms = std::min(most, runs[lowest]);
     return access;
   }
 
@@ -71,6 +80,9 @@ private:
   using Table = std::array<Place, digits>;
   std::vector<Table> tables; ///< From the lowest digit of an atom's number.
   std::array<uint32_t, digits> runs{};
+  /// The higher digits that were asked for last, and their place.
+  uint64_t latest = ~uint64_t(0);
+  Place base;
 };
 
 } // namespace tessera::sim::dram

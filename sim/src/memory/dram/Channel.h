@@ -322,6 +322,15 @@ private:
     };
     std::array<Command, mostAtoms> commands{};
 
+    /// Of what burst they are: each run's bank, as it differs from the first
+    /// one's, and atoms.
+    struct Shape {
+      uint32_t bank = 0, atoms = 0;
+    };
+    std::array<Shape, mostAlone> planned;
+    uint32_t plannedCount = 0;
+
+    bool isPlanned() const;
     void plan(const Timings &t, uint32_t groupShift, uint32_t rankShift);
     Cycle last() const { return arrival + commands[atoms - 1].clock; }
     bool consistent(const RequestQueue &queue) const;

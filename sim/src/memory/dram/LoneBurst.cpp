@@ -18,6 +18,16 @@
 
 namespace tessera::sim::dram {
 
+/// What matters of the banks is which of them share a group or a rank, and that
+/// how they differ from the first one.
+bool Channel::Alone::isPlanned() const {
+  for (uint32_t i = 0; i != count; ++i)
+    if (planned[i].bank != (runs[i].bank ^ runs[0].bank) ||
+        planned[i].atoms != runs[i].atoms)
+      return false;
+  return plannedCount == count;
+}
+
 /// Every clock the oldest run that can go, as with a queue. All can go in clock
 /// 0, so what matters is which of them share a bank group or a rank.
 void Channel::Alone::plan(const Timings &t, uint32_t groupShift,
@@ -30,7 +40,9 @@ void Channel::Alone::plan(const Timings &t, uint32_t groupShift,
       ++first;
     return first;
   };
+  plannedCount = count;
   for (uint32_t i = 0; i != count; ++i) {
+    planned[i] = {runs[i].bank ^ runs[0].bank, runs[i].atoms};
     group[i] = firstOf(i, groupShift);
     rank[i] = firstOf(i, rankShift);
     left[i] = runs[i].atoms;
@@ -77,7 +89,8 @@ bool Channel::offerAlone(std::span<const Access> runs, Cycle now) {
   alone.count = uint32_t(runs.size());
   alone.atoms = atoms;
   alone.arrival = now;
-  alone.plan(t, groupShift, rankShift);
+  if (!alone.isPlanned())
+    alone.plan(t, groupShift, rankShift);
   if (alone.last() >= nextRefresh) {
     alone.count = alone.atoms = 0;
     return false;
