@@ -165,6 +165,9 @@ static std::string listKeys(const Architecture &arch, bool isa) {
 std::string tessera::isaKeys(const Architecture &arch) {
   return listKeys(arch, true);
 }
+std::string tessera::machineKeys(const Architecture &arch) {
+  return listKeys(arch, true) + listKeys(arch, false);
+}
 uint64_t Architecture::isaHash() const { return hashBytes(isaKeys(*this)); }
 uint64_t Architecture::timingHash() const {
   return hashBytes(listKeys(*this, false));

@@ -12,6 +12,7 @@
 #include "check/Checker.h"
 #include "core/CoreState.h"
 #include "cp/CommandProcessor.h"
+#include "tessera/Arch/IsaKeys.h"
 #include "tessera/ISA/Mmio.h"
 #include "tessera/ISA/Version.h"
 #include "tessera/Support/Hash.h"
@@ -22,7 +23,7 @@ namespace tessera::sim {
 namespace mmio = isa::mmio;
 
 /// "TSRSNAP" and the format's version.
-static constexpr uint64_t snapshotMagic = 0x0b51'414e'5352'5354;
+static constexpr uint64_t snapshotMagic = 0x0c51'414e'5352'5354;
 static constexpr uint64_t deviceIdValue = 0x525354 | uint64_t(isaVersion)
                                                          << 32; // "TSR"
 
@@ -63,15 +64,51 @@ struct Device::Impl {
       fields(ar, *core);
   }
 
+  /// What a snapshot's device must have been made with.
+  struct Option {
+    const char *name;
+    uint64_t value;
+  };
+  std::array<Option, 5> fixedOptions() const {
+    return {{{"timing_only", options.timingOnly},
+             {"profile", options.profile},
+             {"explore", options.explore},
+             {"seed", options.seed},
+             {"host_memory_bytes", options.hostMemoryBytes}}};
+  }
   void writeHeader(ByteWriter &out) const {
     out.write(snapshotMagic);
-    out.write(arch.isaHash());
-    out.write(arch.timingHash());
-    out.write(uint8_t(options.timingOnly));
-    out.write(uint8_t(options.profile));
-    out.write(options.seed);
-    out.write(uint8_t(options.explore));
-    out.write(options.hostMemoryBytes);
+    out.writeString(machineKeys(arch));
+    for (const Option &option : fixedOptions())
+      out.write(option.value);
+  }
+  /// Whether a snapshot is of such a device, and if not, in what it differs.
+  Status checkHeader(ByteReader &in) const {
+    uint64_t magic = 0;
+    in.read(magic);
+    if (!in.ok() || magic != snapshotMagic)
+      return Status(StatusCode::InvalidArgument,
+                    "not a snapshot, or one of another version");
+    std::string theirs = in.readString(), ours = machineKeys(arch);
+    std::string difference;
+    if (theirs != ours)
+      difference = describeKeyDifference(theirs, ours);
+    for (const Option &option : fixedOptions()) {
+      uint64_t value = 0;
+      in.read(value);
+      if (value != option.value)
+        difference += fmt::format("{}option {} is {} against {}",
+                                  difference.empty() ? "" : "; ", option.name,
+                                  value, option.value);
+    }
+    if (!in.ok())
+      return Status(StatusCode::InvalidArgument, "the snapshot is malformed");
+    if (!difference.empty())
+      return Status(StatusCode::FailedPrecondition,
+                    fmt::format("the snapshot is of another device than this "
+                                "one of architecture '{}': {}",
+                                arch.name, difference));
+    return Status::success();
   }
 
   const Architecture arch;
@@ -231,18 +268,8 @@ Status Device::restore(std::span<const std::byte> snapshot) {
       loadLittleEndian<uint64_t>(snapshot.data() + body.size()))
     return Status(StatusCode::InvalidArgument,
                   "the snapshot's checksum is wrong");
-  ByteWriter expected;
-  impl->writeHeader(expected);
-  size_t headerBytes = expected.size();
-  if (body.size() < headerBytes ||
-      std::memcmp(body.data(), expected.bytes().data(), headerBytes) != 0)
-    return Status(
-        StatusCode::FailedPrecondition,
-        fmt::format(
-            "the snapshot is not of a device of architecture {} with these "
-            "options",
-            impl->arch.name));
-  ByteReader in(body.subspan(headerBytes));
+  ByteReader in(body);
+  TESSERA_RETURN_IF_ERROR(impl->checkHeader(in));
   Loader loader(in);
   impl->serialize(loader);
   if (impl->checker)

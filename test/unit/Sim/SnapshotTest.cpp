@@ -138,7 +138,19 @@ TEST(Snapshot, BadOnesAreRefused) {
   Architecture arch = tinyArchitecture();
   arch.queueDepth = 4;
   Machine other(arch);
-  EXPECT_EQ(other.device.restore(good).code(), StatusCode::FailedPrecondition);
+  Status refused = other.device.restore(good);
+  EXPECT_EQ(refused.code(), StatusCode::FailedPrecondition);
+  EXPECT_NE(refused.message().find("queues.depth is 8 against 4"),
+            std::string::npos)
+      << refused.message();
+  DeviceOptions options = Machine::smallHost();
+  options.timingOnly = true;
+  Machine timing(tinyArchitecture(), options);
+  refused = timing.device.restore(good);
+  EXPECT_EQ(refused.code(), StatusCode::FailedPrecondition);
+  EXPECT_NE(refused.message().find("option timing_only is 0 against 1"),
+            std::string::npos)
+      << refused.message();
   EXPECT_TRUE(m.device.restore(good).ok());
 }
 

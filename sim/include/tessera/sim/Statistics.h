@@ -65,7 +65,7 @@ enum class StallCause : uint8_t {
   WaitStore,
   WaitMatrix, ///< Any of the matrix engines.
   WaitVector,
-  BankConflict,     ///< Scratchpad bank conflicts.
+  BankConflict,     ///< Conflicts in banks of the core's memories.
   BackPressure,     ///< DMA or NoC cannot take more.
   Dram,             ///< Transfers in flight, nothing to issue meanwhile.
   Tlb,              ///< Address translation.
