@@ -52,7 +52,7 @@ TEST_F(RaceDetectorTest, LongChains) {
   std::vector<Detector::NodePointer> nodes;
   for (uint64_t i = 0; i < length; ++i)
     nodes.push_back(submit(i % 2 ? q0 : q1, "link", bytes(0, 8, true),
-                           {{7, i, "S"}}, {{7, i + 1, "S"}}));
+                           {{i, 1, "S"}}, {{i + 1, 1, "S"}}));
   // Barriers in a queue of their own, without an end.
   uint32_t q2 = detector.addQueue("Q2");
   for (uint64_t i = 0; i < length; ++i)
