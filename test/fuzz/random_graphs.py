@@ -41,8 +41,10 @@ class Graph:
                 self.add_input(f"x{i}", shape)
         if not self.values:
             self.add_input("x", [3, 7])
-        while len(self.model.nodes) < rng.integers(3, 9):
-            self.grow()
+        size = int(rng.choice([rng.integers(3, 9)] * 4 + [rng.integers(30, 60)]))
+        for _ in range(8 * size):  # Not every attempt adds a node.
+            if len(self.model.nodes) < size:
+                self.grow()
         # Few results are seen, so that operations can be fused.
         seen = rng.random(len(self.model.outputs)) < rng.choice([0.1, 0.5])
         seen[-1] = True
