@@ -4,7 +4,7 @@
     exact.py CASE [--arch edge] [--bin DIR]
 
 CASE is a folder as cases.py takes it. Prints how far from each other, as relative root
-mean square and as largest difference, are
+mean square, as largest difference and in elements beyond the case's tolerance, are
 
 - `stored`: the outputs in the folder,
 - `exact`:  the model in double precision,
@@ -355,7 +355,10 @@ def main():
         for first in runs:
             for second in list(runs)[list(runs).index(first) + 1:]:
                 rms, most = cases.difference(runs[second][i], runs[first][i])
-                print(f"output {i}: {second:7} from {first:7} rms {rms:.2e} max {most:.2e}")
+                good = np.isclose(runs[second][i].astype(np.float64), runs[first][i].astype(np.float64),
+                                  case.rtol, case.atol, equal_nan=True)
+                print(f"output {i}: {second:7} from {first:7} rms {rms:.2e} max {most:.2e}, "
+                      f"{(~good).sum()} of {good.size} beyond the tolerance")
 
 
 if __name__ == "__main__":
