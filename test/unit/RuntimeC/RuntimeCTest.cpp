@@ -488,7 +488,7 @@ TEST_F(RuntimeC, PacketsTakeBindings) {
     expectRefused(tessera_rt_commands_fill(commands, operand, 4, 0, 0, &error),
                   TESSERA_RT_INVALID_ARGUMENT, "numbers go from 0 to 65535");
   }
-  tessera_rt_operand beyond{{nullptr, UINT64_MAX - 2, 0}, 0};
+  tessera_rt_operand beyond{{nullptr, UINT64_MAX - 3, 0}, 0};
   expectRefused(tessera_rt_commands_fill(commands, beyond, 4, 0, 0, &error),
                 TESSERA_RT_INVALID_ARGUMENT, "beyond 2^64");
   use.use = 4;
