@@ -145,7 +145,7 @@ private:
   TargetModel target;
   OpBuilder builder;
   bool dropsAccumulator = false; ///< The loop keeps one copy less than it had.
-  int64_t loopCopies = 1; ///< Of the operand that the loop changes; 0: pieces.
+  int64_t loopCopies = 1;        ///< Of the operand that the loop changes.
 };
 
 } // namespace
@@ -278,16 +278,10 @@ bool Splitter::fits(scf::ForOp loop, Contraction &contraction) {
       !(loop && hasSpare && tripCount(loop) <= fewIterations &&
         acc <= arch.acc.bytes))
     return false;
-  // One copy less where there are several; else pieces, which are refilled one
-  // by one.
-  if (spm + changing * loopCopies > arch.spm.bytes) {
-    loopCopies = loopCopies > 2 ? loopCopies - 1 : 0;
-    for (auto [index, operand] : llvm::enumerate(contraction.operands))
-      if (loopCopies == 0 && loop && loop->isProperAncestor(operand.alloc))
-        changing = bytesOf(operand, contraction.pieces, index == 0);
-  }
-  return spm + (peels ? changing * std::max<int64_t>(1, loopCopies) : 0) <=
-         arch.spm.bytes;
+  // One copy less where there are several.
+  if (loopCopies > 2 && spm + changing * loopCopies > arch.spm.bytes)
+    --loopCopies;
+  return spm + changing * loopCopies <= arch.spm.bytes;
 }
 
 /// Takes the first iteration out of a loop; maps its operations to those that
@@ -354,8 +348,7 @@ void Splitter::split(Contraction &contraction) {
     early[index] = loadPieces(ahead, sizes, index == 0);
     late[index] = early[index];
     if (isPeeled)
-      late[index] = loopCopies == 0 ? loadPieces(operand, sizes, index == 0)
-                                    : viewPieces(operand, sizes);
+      late[index] = viewPieces(operand, sizes);
   }
   if (hasPanel)
     cut(cast<tile::MmaOp>(first.lookup(mma.getOperation())), contraction.k,
@@ -366,8 +359,6 @@ void Splitter::split(Contraction &contraction) {
     if (isPeeled) {
       first.lookup(operand.load.getOperation())->erase();
       first.lookup(operand.alloc.getOperation())->erase();
-    }
-    if (isPeeled && loopCopies != 0) {
       operand.alloc.setDepth(loopCopies);
       continue;
     }

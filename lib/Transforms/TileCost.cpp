@@ -218,30 +218,35 @@ bool TileCost::isPanel(const TilePlan &plan, size_t buffer) const {
   return isInside;
 }
 
+uint64_t TileCost::copyBytes(const TilePlan &plan, size_t index) const {
+  const TileProblem::Buffer &buffer = problem.buffers[index];
+  uint64_t bytes = 0;
+  auto add = [&](const TilePlan &part) {
+    uint64_t size = buffer.elementBytes, rows = 1;
+    for (const TileProblem::Extent &extent : buffer.extents) {
+      uint64_t count = uint64_t(tileExtent(part, extent));
+      size *= count;
+      if (&extent != &buffer.extents.back())
+        rows *= count;
+    }
+    if (buffer.streams && rows > 1)
+      size = rows * target.rowPitch(size / rows, buffer.elementBytes);
+    bytes += target.allocatedBytes(size);
+  };
+  if (hasParts(plan, index))
+    for (const TilePlan &part : parts(plan, index))
+      add(part);
+  else
+    add(plan);
+  return bytes;
+}
+
 void TileCost::countBytes(TilePlan &plan) const {
   plan.spmBytes = plan.accBytes = 0;
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    const TileProblem::Buffer &buffer = problem.buffers[i];
-    uint64_t copies = slots(plan, i), bytes = 0;
-    auto add = [&](const TilePlan &part) {
-      uint64_t size = buffer.elementBytes, rows = 1;
-      for (const TileProblem::Extent &extent : buffer.extents) {
-        uint64_t count = uint64_t(tileExtent(part, extent));
-        size *= count;
-        if (&extent != &buffer.extents.back())
-          rows *= count;
-      }
-      if (buffer.streams && rows > 1)
-        size = rows * target.rowPitch(size / rows, buffer.elementBytes);
-      bytes += target.allocatedBytes(size) * copies;
-    };
-    if (hasParts(plan, i))
-      for (const TilePlan &part : parts(plan, i))
-        add(part);
-    else
-      add(plan);
-    (buffer.memory == Memory::Spm ? plan.spmBytes : plan.accBytes) += bytes;
-  }
+  for (size_t i = 0; i < problem.buffers.size(); ++i)
+    (problem.buffers[i].memory == Memory::Spm ? plan.spmBytes
+                                              : plan.accBytes) +=
+        copyBytes(plan, i) * slots(plan, i);
 }
 
 //===----------------------------------------------------------------------===//
@@ -442,8 +447,13 @@ std::optional<unsigned> TileCost::loopInPieces(const TilePlan &plan) const {
                     .size() == 1)
     return std::nullopt;
   bool hasPanel = false;
+  uint64_t changing = 0; // One copy of what the loop beside a panel changes.
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    hasPanel |= dependsOn(i, *k) && isPanel(plan, i);
+    if (dependsOn(i, *k)) {
+      hasPanel |= isPanel(plan, i);
+      if (!isPanel(plan, i))
+        changing += copyBytes(plan, i);
+    }
     for (const TileProblem::Extent &extent : problem.buffers[i].extents)
       for (const TileProblem::Extent::Term &term : extent.terms)
         if (term.dim == *k && (extent.terms.size() > 1 || term.factor != 1 ||
@@ -454,6 +464,10 @@ std::optional<unsigned> TileCost::loopInPieces(const TilePlan &plan) const {
   for (unsigned dim = 0; dim < problem.dims.size(); ++dim)
     tiles *= double(tripsOfCore(plan, dim));
   if (!hasPanel && tiles > 1)
+    return std::nullopt;
+  // The first iteration has its own, or the loop one of three less.
+  if (hasPanel && plan.depth < 3 &&
+      plan.spmBytes + changing > target.spmBytes())
     return std::nullopt;
   // The first iteration beside a panel has an accumulator of its own.
   if (hasPanel &&

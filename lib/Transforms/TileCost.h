@@ -80,6 +80,8 @@ private:
   double networkCycles(TilePlan &plan) const;
   uint64_t product(const TilePlan &plan,
                    const std::vector<unsigned> &dims) const;
+  /// What one copy of a buffer takes.
+  uint64_t copyBytes(const TilePlan &plan, size_t buffer) const;
   void countBytes(TilePlan &plan) const;
   double cycles(TilePlan &plan) const;
 

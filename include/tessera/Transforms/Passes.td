@@ -266,13 +266,15 @@ def SplitLoadsPass : Pass<"tessera-split-loads", "::mlir::ModuleOp"> {
     sum into an eighth, three eighths and the rest, in whole blocks of the matrix
     engine (not if there are fewer than four of them): the terms are added up in
     the same order, and the first ones when their part has come. Each piece has a
-    buffer of its own, which the next iteration may fill while the others are
-    read, and so needs no second copy.
+    buffer of its own.
 
     An operand that stays while a loop runs is read in pieces by the first iteration
     only. That is taken out of the loop, and each piece is loaded right before it
-    is read there, between those of the other operand; if the accumulators suffice
-    for one more, or the loop has so few iterations that one less is no loss.
+    is read there, between those of the other operand. The loop reads the pieces, and
+    parts of the other operand, which it goes on loading whole. That is done if the
+    scratchpad suffices for the first iteration's own buffers beside two copies of
+    the loop's, and the accumulators for one more, or the loop has so few iterations
+    that one less is no loss.
     Kernels with several such contractions stay as they are.
 
     ```mlir
