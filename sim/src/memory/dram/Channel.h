@@ -341,7 +341,8 @@ private:
   Alone alone;
 };
 
-inline void Channel::columnIssued(uint32_t bank, bool write, Cycle now) {
+[[gnu::always_inline]] inline void
+Channel::columnIssued(uint32_t bank, bool write, Cycle now) {
   record(write ? CommandKind::Write : CommandKind::Read, bank, now);
   Rank &rank = rankOf(bank);
   const uint32_t group = groupOf(bank);
